@@ -1,0 +1,78 @@
+#include "base/signals.h"
+
+#include <csignal>
+#include <cstdlib>
+
+#include "base/error.h"
+
+namespace crema {
+namespace {
+
+// A signal handler can reach nothing but globals; these two are written by it and read by poll().
+volatile std::sig_atomic_t interrupts = 0;
+volatile std::sig_atomic_t hangups = 0;
+
+void note_interrupt(int signal) {
+  if (interrupts != 0) {
+    // The user insists: die of the signal, so that the shell sees it.
+    std::signal(signal, SIG_DFL);
+    std::raise(signal);
+  }
+  interrupts = 1;
+}
+
+void note_hangup(int) { hangups = 1; }
+
+void install(int signal, void (*handler)(int), struct sigaction* former) {
+  struct sigaction action = {};
+  action.sa_handler = handler;
+  // Interrupted system calls go on; a second signal must get through while the first is handled.
+  action.sa_flags = SA_RESTART | SA_NODEFER;
+  CREMA_ASSERT(sigaction(signal, &action, former) == 0);
+}
+
+}  // namespace
+
+struct SignalWatch::Saved {
+  struct sigaction interrupt = {}, terminate = {}, hangup = {};
+};
+
+SignalAction parse_signal_action(const std::string& text, const std::string& flag) {
+  if (text == "stop") return SignalAction::kStop;
+  if (text == "snapshot") return SignalAction::kSnapshot;
+  if (text == "none") return SignalAction::kNone;
+  fail("--{} is \"{}\"; it can be stop, snapshot or none", flag, text);
+}
+
+SignalWatch::SignalWatch(SignalAction on_interrupt, SignalAction on_hangup)
+    : on_interrupt_(on_interrupt), on_hangup_(on_hangup), saved_(new Saved) {
+  interrupts = 0;
+  hangups = 0;
+  install(SIGINT, note_interrupt, &saved_->interrupt);
+  install(SIGTERM, note_interrupt, &saved_->terminate);
+  install(SIGHUP, note_hangup, &saved_->hangup);
+}
+
+SignalWatch::~SignalWatch() {
+  sigaction(SIGINT, &saved_->interrupt, nullptr);
+  sigaction(SIGTERM, &saved_->terminate, nullptr);
+  sigaction(SIGHUP, &saved_->hangup, nullptr);
+  delete saved_;
+}
+
+SignalAction SignalWatch::poll() {
+  SignalAction action = SignalAction::kNone;
+  if (hangups != 0) {
+    hangups = 0;
+    action = on_hangup_;
+  }
+  if (interrupts != 0) {
+    interrupts = 0;
+    if (on_interrupt_ != SignalAction::kNone && action != SignalAction::kStop) {
+      action = on_interrupt_;
+    }
+  }
+  return action;
+}
+
+}  // namespace crema

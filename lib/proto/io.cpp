@@ -1,0 +1,118 @@
+#include "proto/io.h"
+
+#include <google/protobuf/stubs/logging.h>
+
+#include <cerrno>
+#include <climits>
+#include <cstring>
+#include <fstream>
+#include <memory>
+
+#include "base/files.h"
+#include "base/text.h"
+#include "proto/file_kind.h"
+#include "proto/mapped_file.h"
+#include "proto/text.h"
+#include "proto/upgrade.h"
+
+namespace crema {
+namespace {
+
+using google::protobuf::Message;
+
+/// Parses a serialized message; `path` and what is wrong on failure.
+void parse_binary(std::string_view bytes, const std::string& path, Message* out) {
+  require(bytes.size() <= INT_MAX, "{} has {} bytes; protobuf files end at 2^31 - 1", path,
+          bytes.size());
+  if (parse_quietly(bytes, out)) return;
+  const std::string broken = broken_record(bytes);
+  fail("{} cannot be read as {}: {}", path, out->GetDescriptor()->name(),
+       broken.empty() ? "a record within is damaged" : broken);
+}
+
+}  // namespace
+
+caffe::NetParameter parse_net(const std::string& text, const std::string& name,
+                              std::vector<std::string>* upgrades) {
+  caffe::NetParameter net;
+  parse_text(text, name, &net);
+  upgrade_net(&net, upgrades);
+  return net;
+}
+
+caffe::NetParameter read_net(const std::string& path, std::vector<std::string>* upgrades) {
+  require_file(path, "a net");
+  const MappedFile file(path);
+  const FileKind kind = kind_of(file.bytes());
+  require(kind != FileKind::kEmpty, "{} is empty", path);
+  if (kind == FileKind::kText) return parse_net(std::string(file.bytes()), path, upgrades);
+  // Prototxt with a stray control character is told by protobuf where it is.
+  if (kind == FileKind::kUnknown && looks_like_text(file.bytes())) {
+    return parse_net(std::string(file.bytes()), path, upgrades);
+  }
+  const std::string broken =
+      kind == FileKind::kUnknown ? broken_record(file.bytes()) : std::string();
+  require(kind == FileKind::kNet, "{} is {}, not a net{}{}", path, describe(kind),
+          broken.empty() ? "" : "; ", broken);
+  caffe::NetParameter net;
+  parse_binary(file.bytes(), path, &net);
+  strip_positions(&net);
+  with_context(path, [&] { upgrade_net(&net, upgrades); });
+  return net;
+}
+
+caffe::SolverParameter read_solver(const std::string& path, std::vector<std::string>* upgrades) {
+  require_file(path, "a solver");
+  const std::string text = read_file(path);
+  const FileKind kind = kind_of(text);
+  require(kind != FileKind::kEmpty, "{} is empty", path);
+  require(kind == FileKind::kText || is_foreign(kind) || looks_like_text(text),
+          "{} is {}; a solver is a text file (prototxt)", path, describe(kind));
+  caffe::SolverParameter solver;
+  parse_text(text, path, &solver);
+  upgrade_solver(&solver, upgrades);
+  set_snapshot_prefix(path, &solver);
+  return solver;
+}
+
+bool parse_quietly(std::string_view bytes, Message* out) {
+  // protobuf would print a line for each name that is not UTF-8; such nets are legal and old.
+  const google::protobuf::LogSilencer silencer;
+  return bytes.size() <= INT_MAX &&
+         out->ParsePartialFromArray(bytes.data(), static_cast<int>(bytes.size()));
+}
+
+void read_binary(const std::string& path, Message* out) {
+  require_file(path, "a file");
+  const MappedFile file(path);
+  parse_binary(file.bytes(), path, out);
+}
+
+void write_binary(const Message& message, const std::string& path) {
+  std::unique_ptr<Message> copy;
+  if (has_positions(message)) {
+    copy.reset(message.New());
+    copy->CopyFrom(message);
+    strip_positions(copy.get());
+  }
+  const Message& plain = copy ? *copy : message;
+  const std::size_t size = plain.ByteSizeLong();
+  require(size <= INT_MAX,
+          "{} would have {}, but protobuf files end at 2^31 - 1 bytes; write HDF5 "
+          "(snapshot_format: HDF5)",
+          path, human_bytes(static_cast<double>(size)));
+  write_file_atomically(path, [&](const std::string& temporary) {
+    const google::protobuf::LogSilencer silencer;
+    errno = 0;
+    std::ofstream out(temporary, std::ios::binary);
+    const bool written = out.good() && plain.SerializePartialToOstream(&out);
+    out.close();
+    require(written && out.good(), "cannot write {}: {}", path, std::strerror(errno ? errno : EIO));
+  });
+}
+
+void write_text(const Message& message, const std::string& path) {
+  write_file_atomically(path, print_text(message));
+}
+
+}  // namespace crema

@@ -1,0 +1,18 @@
+// From IDX files to a data base.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+namespace crema {
+
+/// Makes an LMDB of the pictures (N x height x width) and labels (N) of two IDX files: key `%08d`,
+/// the index; value a Datum of one channel. The records are those of Caffe's convert_mnist_data,
+/// byte for byte. Returns N. `progress`, if given, is told (records done, N). Fails when the two do
+/// not fit together or `db` exists.
+std::int64_t convert_idx(const std::string& images, const std::string& labels,
+                         const std::string& db,
+                         const std::function<void(std::int64_t, std::int64_t)>& progress = {});
+
+}  // namespace crema

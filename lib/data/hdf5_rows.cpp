@@ -1,0 +1,121 @@
+#include "data/hdf5_rows.h"
+
+#include <boost/filesystem.hpp>
+#include <vector>
+
+#include "base/error.h"
+#include "data/hdf5_lock.h"
+
+namespace crema {
+namespace {
+
+namespace fs = boost::filesystem;
+
+/// The library's innermost reason for the last failure, ": " before it.
+std::string reason() {
+  std::string text;
+  H5Ewalk2(
+      H5E_DEFAULT, H5E_WALK_UPWARD,
+      [](unsigned n, const H5E_error2_t* entry, void* out) -> herr_t {
+        if (n == 0 && entry->desc) *static_cast<std::string*>(out) = entry->desc;
+        return 0;
+      },
+      &text);
+  return text.empty() ? "" : ": " + text;
+}
+
+hdf5::Handle open_file(const std::string& path) {
+  boost::system::error_code error;
+  require(fs::exists(path, error), "HDF5 file {} does not exist{}", path,
+          fs::path(path).is_absolute() ? ""
+                                       : fmt::format(" (in {})", fs::current_path(error).string()));
+  require(fs::is_regular_file(path, error), "{} is not an HDF5 file: it is not a regular file",
+          path);
+  const hdf5::Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
+#if H5_VERSION_GE(1, 10, 7)
+  // Locks fail on read-only media and network file systems, and reading needs none.
+  H5Pset_file_locking(access.id(), false, true);
+#endif
+  hdf5::Handle file(H5Fopen(path.c_str(), H5F_ACC_RDONLY, access.id()), H5Fclose);
+  if (!file.valid()) fail("cannot open {} as an HDF5 file{}", path, reason());
+  return file;
+}
+
+}  // namespace
+
+Hdf5Rows::Hdf5Rows(const std::string& path, const std::string& name, bool random_access)
+    : path_(path), name_(name) {
+  const Hdf5Lock lock;
+  try {
+    open(random_access);
+  } catch (...) {
+    // While the lock is held, which it no longer is when the members go.
+    space_.reset();
+    dataset_.reset();
+    file_.reset();
+    throw;
+  }
+}
+
+Hdf5Rows::~Hdf5Rows() {
+  const Hdf5Lock lock;
+  space_.reset();
+  dataset_.reset();
+  file_.reset();
+}
+
+void Hdf5Rows::open(bool random_access) {
+  file_ = open_file(path_);
+  require(!name_.empty() && hdf5::exists(file_, name_), "{} has no dataset \"{}\"", path_, name_);
+  const hdf5::Handle access(H5Pcreate(H5P_DATASET_ACCESS), H5Pclose);
+  if (random_access) H5Pset_chunk_cache(access.id(), 12421, std::size_t{32} << 20, 0.75);
+  dataset_ = hdf5::Handle(H5Dopen2(file_.id(), name_.c_str(), access.id()), H5Dclose);
+  if (!dataset_.valid()) fail("\"{}\" in {} is not a dataset{}", name_, path_, reason());
+
+  const hdf5::Handle type(H5Dget_type(dataset_.id()), H5Tclose);
+  const H5T_class_t kind = H5Tget_class(type.id());
+  // An enumeration of integers is how Python stores booleans.
+  require(kind == H5T_FLOAT || kind == H5T_INTEGER || kind == H5T_ENUM,
+          "dataset \"{}\" in {} holds {}, not numbers", name_, path_,
+          kind == H5T_STRING     ? "strings"
+          : kind == H5T_COMPOUND ? "structures"
+                                 : "something else");
+
+  space_ = hdf5::Handle(H5Dget_space(dataset_.id()), H5Sclose);
+  const int axes = H5Sget_simple_extent_ndims(space_.id());
+  require(axes >= 1, "dataset \"{}\" in {} has no axes; axis 0 has to count the rows", name_,
+          path_);
+  std::vector<hsize_t> dims(static_cast<std::size_t>(axes));
+  H5Sget_simple_extent_dims(space_.id(), dims.data(), nullptr);
+  with_context([&] { return fmt::format("dataset \"{}\" in {}", name_, path_); },
+               [&] {
+                 const Shape all(std::vector<std::int64_t>(dims.begin(), dims.end()));
+                 rows_ = all[0];
+                 row_shape_ =
+                     Shape(std::vector<std::int64_t>(all.dims().begin() + 1, all.dims().end()));
+               });
+}
+
+void Hdf5Rows::read(std::int64_t first, std::int64_t count, float* out) const {
+  CREMA_ASSERT(first >= 0 && count >= 0 && first + count <= rows_);
+  if (count == 0 || row_shape_.count() == 0) return;
+  const Hdf5Lock lock;
+  std::vector<hsize_t> start{static_cast<hsize_t>(first)}, extent{static_cast<hsize_t>(count)};
+  for (const std::int64_t dim : row_shape_.dims()) {
+    start.push_back(0);
+    extent.push_back(static_cast<hsize_t>(dim));
+  }
+  const hdf5::Handle from(H5Scopy(space_.id()), H5Sclose);
+  const hdf5::Handle to(H5Screate_simple(static_cast<int>(extent.size()), extent.data(), nullptr),
+                        H5Sclose);
+  const bool done =
+      H5Sselect_hyperslab(from.id(), H5S_SELECT_SET, start.data(), nullptr, extent.data(),
+                          nullptr) >= 0 &&
+      H5Dread(dataset_.id(), H5T_NATIVE_FLOAT, to.id(), from.id(), H5P_DEFAULT, out) >= 0;
+  if (!done) {
+    fail("cannot read rows {} to {} of dataset \"{}\" in {}{}", first, first + count - 1, name_,
+         path_, reason());
+  }
+}
+
+}  // namespace crema

@@ -1,0 +1,123 @@
+// LMDB environments (Caffe's data bases): reading the unnamed data base in key order, and making
+// one.
+//
+// The reader is our own walk over the pages of data.mdb instead of liblmdb's cursors, for three
+// reasons. The library maps the file and trusts it: a damaged page or a truncated copy ends in
+// SIGBUS, SIGSEGV or abort() instead of an error. It forbids opening one environment twice in a
+// process (train and test net may share one), which needs a process-wide registry. And it wants to
+// create and lock lock.mdb, which read-only media and network file systems refuse. Here every
+// offset is checked, every byte comes through pread (an I/O error is an error, nothing is counted
+// as resident memory), nothing is ever written, and readers know nothing of each other.
+//
+// What a lock would give is protection from somebody who writes to the data base meanwhile. Pages
+// of a snapshot are reused from the second commit after it at the earliest, so the reader looks at
+// the newest commit's number as it goes and fails when that has happened.
+//
+// Format: LMDB data version 1 (all releases 0.9.x), written by a 64-bit little-endian machine.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace crema {
+
+/// Reads records in the byte order of their keys. Not thread-safe; any number of readers may be
+/// open on one path.
+class LmdbReader {
+ public:
+  /// `path`: an environment's folder, or its data file. Fails, naming the path (and the working
+  /// directory when it is relative), when there is nothing, something else (a LevelDB is
+  /// recognised), a truncated file or no record.
+  explicit LmdbReader(const std::string& path);
+  ~LmdbReader();
+  LmdbReader(const LmdbReader&) = delete;
+  LmdbReader& operator=(const LmdbReader&) = delete;
+
+  const std::string& path() const { return path_; }
+  /// At least 1.
+  std::int64_t records() const { return entries_; }
+
+  /// Steps to the next record (the first one, at the beginning). After the last one: false, and the
+  /// next call starts again. Fails on damaged pages.
+  bool next();
+  /// Back to before the first record.
+  void rewind();
+  /// As `count` calls of next(), which must not reach the end; reads no values.
+  void skip(std::int64_t count);
+
+  /// The present record's. Valid until the reader moves (`value` also until the next call of it).
+  std::string_view key() const;
+  std::string_view value();
+
+ private:
+  /// A page on the way from the root to the present leaf, and the node taken there.
+  struct Level {
+    std::vector<unsigned char> page;
+    int index = 0;
+    int count = 0;
+  };
+  struct Node {
+    std::size_t offset;
+    unsigned flags;
+    std::uint64_t child;      ///< branch: page number
+    std::uint64_t data_size;  ///< leaf
+    std::string_view key;
+  };
+
+  void open();
+  void read_meta();
+  std::uint64_t newest_transaction() const;
+  void read_at(std::uint64_t offset, void* to, std::size_t size) const;
+  void check_pages(std::uint64_t first, std::uint64_t count, const Node* leaf_node) const;
+  std::uint64_t overflow_page(const Node& node) const;
+  void load(std::uint64_t number, std::size_t level);
+  void descend(std::uint64_t number, std::size_t level);
+  bool next_leaf();
+  void check_unchanged() const;
+  Node node(std::size_t level, int index) const;
+  [[noreturn]] void damaged(const std::string& what) const;
+
+  std::string path_;
+  std::string file_;
+  int descriptor_ = -1;
+  std::uint64_t page_size_ = 0, file_pages_ = 0, last_page_ = 0, root_ = 0, transaction_ = 0;
+  std::int64_t entries_ = 0;
+  std::int64_t seen_ = 0;  ///< records stepped onto since the beginning
+  std::vector<Level> levels_;
+  int leaves_until_check_ = 0;
+  bool started_ = false;
+  std::vector<unsigned char> value_;
+};
+
+/// Makes a new environment. Everything is written into a temporary folder beside `path`, which
+/// finish() renames: whatever happens before leaves no half-written data base under `path`.
+class LmdbWriter {
+ public:
+  /// Fails when something already exists at `path`, or its folder cannot be written to.
+  explicit LmdbWriter(const std::string& path);
+  /// Removes what was written unless finish() succeeded.
+  ~LmdbWriter();
+  LmdbWriter(const LmdbWriter&) = delete;
+  LmdbWriter& operator=(const LmdbWriter&) = delete;
+
+  /// Keys: 1 to 511 bytes, in any order, each once. Commits every 1000 records (or 16 MB).
+  void put(std::string_view key, std::string_view value);
+  /// Commits, syncs to disk and puts the data base in place.
+  void finish();
+
+ private:
+  struct Environment;
+
+  void commit();
+
+  std::string path_, temporary_;
+  std::unique_ptr<Environment> environment_;
+  std::vector<std::pair<std::string, std::string>> pending_;
+  std::size_t pending_bytes_ = 0;
+};
+
+}  // namespace crema

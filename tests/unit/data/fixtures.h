@@ -1,0 +1,98 @@
+// What the tests of lib/data share: folders that go away, errors as text, small data bases.
+#pragma once
+
+#include <unistd.h>
+
+#include <boost/filesystem.hpp>
+#include <cstdlib>
+#include <fstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+#include "caffe.pb.h"
+#include "data/lmdb.h"
+
+namespace crema::testing {
+
+/// A new folder, removed with all that is in it.
+class TemporaryFolder {
+ public:
+  TemporaryFolder() : path_("/tmp/crema-data-test-XXXXXX") {
+    if (::mkdtemp(path_.data()) == nullptr) std::abort();
+  }
+  ~TemporaryFolder() {
+    boost::system::error_code ignored;
+    boost::filesystem::remove_all(path_, ignored);
+  }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+
+  const std::string& path() const { return path_; }
+  std::string operator/(const std::string& name) const { return path_ + "/" + name; }
+
+ private:
+  std::string path_;
+};
+
+/// Works in another folder for as long as it lives.
+class WorkingFolder {
+ public:
+  explicit WorkingFolder(const std::string& path) : before_(boost::filesystem::current_path()) {
+    boost::filesystem::current_path(path);
+  }
+  ~WorkingFolder() { boost::filesystem::current_path(before_); }
+  WorkingFolder(const WorkingFolder&) = delete;
+  WorkingFolder& operator=(const WorkingFolder&) = delete;
+
+ private:
+  boost::filesystem::path before_;
+};
+
+/// The text of the user error that `body` throws, "" when it throws none.
+template <class Body>
+std::string error_of(const Body& body) {
+  try {
+    body();
+  } catch (const Error& error) {
+    return error.kind() == ErrorKind::kUser ? error.what()
+                                            : std::string("internal: ") + error.what();
+  }
+  return "";
+}
+
+/// Removes the old file first, since some file systems write to disk at once what replaces a file
+/// in place.
+inline void write_file(const std::string& path, const std::string& contents) {
+  ::unlink(path.c_str());
+  std::ofstream(path, std::ios::binary) << contents;
+}
+
+inline std::string contents_of(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+}
+
+using Records = std::vector<std::pair<std::string, std::string>>;
+
+inline void make_lmdb(const std::string& path, const Records& records) {
+  LmdbWriter writer(path);
+  for (const auto& [key, value] : records) writer.put(key, value);
+  writer.finish();
+}
+
+/// A Datum of bytes: value number i is first + i, modulo 256.
+inline caffe::Datum byte_datum(int channels, int height, int width, int first, int label) {
+  caffe::Datum datum;
+  datum.set_channels(channels);
+  datum.set_height(height);
+  datum.set_width(width);
+  for (int i = 0; i < channels * height * width; ++i) {
+    datum.mutable_data()->push_back(static_cast<char>((first + i) % 256));
+  }
+  datum.set_label(label);
+  return datum;
+}
+
+}  // namespace crema::testing

@@ -1,0 +1,201 @@
+#include "kernels/blas.h"
+
+#include <dnnl.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "base/error.h"
+#include "kernels/parallel_for.h"
+#include "kernels/thread_scope.h"
+
+namespace crema {
+namespace {
+
+/// C = beta * C; beta 0 overwrites.
+template <class T>
+void scale_matrix(std::int64_t m, std::int64_t n, T beta, T* c, std::int64_t ldc) {
+  if (beta == T(1)) return;
+  for (std::int64_t i = 0; i < m; ++i) {
+    T* const row = c + i * ldc;
+    for (std::int64_t j = 0; j < n; ++j) row[j] = beta == T(0) ? T(0) : beta * row[j];
+  }
+}
+
+/// op(A) in row-major order without gaps.
+std::vector<double> packed(Transpose transposed, std::int64_t rows, std::int64_t columns,
+                           const double* a, std::int64_t lda) {
+  std::vector<double> result(static_cast<std::size_t>(rows * columns));
+  for (std::int64_t i = 0; i < rows; ++i) {
+    for (std::int64_t j = 0; j < columns; ++j) {
+      result[static_cast<std::size_t>(i * columns + j)] =
+          transposed == Transpose::kYes ? a[j * lda + i] : a[i * lda + j];
+    }
+  }
+  return result;
+}
+
+// Sums are cut into one piece a thread of the device and added in the order of the pieces, so that
+// they depend on the number of threads but not on which thread came first.
+std::int64_t pieces_of(const Device& device, std::int64_t n, std::int64_t grain) {
+  return std::clamp<std::int64_t>(n / grain, 1, device.threads());
+}
+
+/// Sum of f(i) in double over [begin, end), in 16 interleaved partial sums that fit vector
+/// registers.
+template <class Value>
+double lane_sum(std::int64_t begin, std::int64_t end, const Value& value) {
+  constexpr int kLanes = 16;
+  double lanes[kLanes] = {};
+  std::int64_t i = begin;
+  for (; i + kLanes <= end; i += kLanes) {
+    for (int lane = 0; lane < kLanes; ++lane) lanes[lane] += value(i + lane);
+  }
+  double sum = 0;
+  for (; i < end; ++i) sum += value(i);
+  for (const double lane : lanes) sum += lane;
+  return sum;
+}
+
+template <class Value>
+double parallel_sum(const Device& device, std::int64_t n, const Value& value) {
+  if (n <= 0) return 0;
+  const std::int64_t pieces = pieces_of(device, n, kParallelGrain / 2);
+  if (pieces == 1) return lane_sum(0, n, value);
+  std::vector<double> sums(static_cast<std::size_t>(pieces));
+  double* const partial = sums.data();
+  parallel_ranges(device, pieces, n / pieces, [=](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t p = begin; p < end; ++p) {
+      partial[p] = lane_sum(n * p / pieces, n * (p + 1) / pieces, value);
+    }
+  });
+  double sum = 0;
+  for (const double part : sums) sum += part;
+  return sum;
+}
+
+/// sums[j] += sum over `rows` rows of x, in float within 64 rows and in double beyond.
+void add_rows(std::int64_t rows, std::int64_t n, const float* x, double* sums) {
+  constexpr std::int64_t kColumns = 256;
+  constexpr std::int64_t kRows = 64;
+  float block[kColumns];
+  for (std::int64_t first = 0; first < n; first += kColumns) {
+    const std::int64_t width = std::min(kColumns, n - first);
+    for (std::int64_t row = 0; row < rows; row += kRows) {
+      const float* from = x + row * n + first;
+      const std::int64_t height = std::min(kRows, rows - row);
+      std::fill(block, block + width, 0.0f);
+      std::int64_t i = 0;
+      for (; i + 4 <= height; i += 4, from += 4 * n) {
+        for (std::int64_t j = 0; j < width; ++j) {
+          block[j] += (from[j] + from[n + j]) + (from[2 * n + j] + from[3 * n + j]);
+        }
+      }
+      for (; i < height; ++i, from += n) {
+        for (std::int64_t j = 0; j < width; ++j) block[j] += from[j];
+      }
+      for (std::int64_t j = 0; j < width; ++j) sums[first + j] += static_cast<double>(block[j]);
+    }
+  }
+}
+
+}  // namespace
+
+void gemm(const Device& device, Transpose a_transposed, Transpose b_transposed, std::int64_t m,
+          std::int64_t n, std::int64_t k, float alpha, const float* a, std::int64_t lda,
+          const float* b, std::int64_t ldb, float beta, float* c, std::int64_t ldc) {
+  if (m <= 0 || n <= 0) return;
+  if (k <= 0 || alpha == 0) {
+    scale_matrix(m, n, beta, c, ldc);
+    return;
+  }
+  const ThreadScope threads(device);
+  const dnnl_status_t status =
+      dnnl_sgemm(static_cast<char>(a_transposed), static_cast<char>(b_transposed), m, n, k, alpha,
+                 a, lda, b, ldb, beta, c, ldc);
+  CREMA_ASSERT(status == dnnl_success);
+}
+
+void gemm(const Device& device, Transpose a_transposed, Transpose b_transposed, std::int64_t m,
+          std::int64_t n, std::int64_t k, double alpha, const double* a, std::int64_t lda,
+          const double* b, std::int64_t ldb, double beta, double* c, std::int64_t ldc) {
+  if (m <= 0 || n <= 0) return;
+  scale_matrix(m, n, beta, c, ldc);
+  if (k <= 0 || alpha == 0) return;
+  const std::vector<double> left = packed(a_transposed, m, k, a, lda);
+  const std::vector<double> right = packed(b_transposed, k, n, b, ldb);
+  const double* const rows = left.data();
+  const double* const columns = right.data();
+  constexpr std::int64_t kBlock = 64;  // rows of B that stay in the cache while rows of C pass
+  parallel_ranges(device, m, n * k, [=](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t first = 0; first < k; first += kBlock) {
+      const std::int64_t last = std::min(first + kBlock, k);
+      for (std::int64_t i = begin; i < end; ++i) {
+        double* const to = c + i * ldc;
+        for (std::int64_t p = first; p < last; ++p) {
+          const double factor = alpha * rows[i * k + p];
+          const double* const from = columns + p * n;
+          for (std::int64_t j = 0; j < n; ++j) to[j] += factor * from[j];
+        }
+      }
+    }
+  });
+}
+
+void axpy(const Device& device, std::int64_t n, float a, const float* x, float* y) {
+  parallel_for(Cpu{}, device, n, [=](std::int64_t i) { y[i] += a * x[i]; });
+}
+
+void scale(const Device& device, std::int64_t n, float a, float* x) {
+  parallel_for(Cpu{}, device, n, [=](std::int64_t i) { x[i] *= a; });
+}
+
+void fill(const Device& device, std::int64_t n, float a, float* x) {
+  parallel_for(Cpu{}, device, n, [=](std::int64_t i) { x[i] = a; });
+}
+
+void sum_rows(const Device& device, std::int64_t m, std::int64_t n, const float* x, bool accumulate,
+              float* y) {
+  if (n <= 0) return;
+  // Short rows are taken several at a time, so that the inner loop is long enough to vectorise.
+  const std::int64_t fold = std::max<std::int64_t>(1, 64 / n);
+  const std::int64_t wide = fold * n;
+  const std::int64_t wide_rows = std::max<std::int64_t>(m, 0) / fold;
+  const std::int64_t pieces =
+      pieces_of(device, wide_rows, std::max<std::int64_t>(1, kParallelGrain / wide));
+  std::vector<double> sums(static_cast<std::size_t>(pieces * wide), 0.0);
+  double* const partial = sums.data();
+  parallel_ranges(device, pieces, wide_rows * wide / pieces,
+                  [=](std::int64_t begin, std::int64_t end) {
+                    for (std::int64_t p = begin; p < end; ++p) {
+                      const std::int64_t first = wide_rows * p / pieces;
+                      const std::int64_t last = wide_rows * (p + 1) / pieces;
+                      add_rows(last - first, wide, x + first * wide, partial + p * wide);
+                    }
+                  });
+  for (std::int64_t p = 1; p < pieces * fold; ++p) {
+    for (std::int64_t j = 0; j < n; ++j) partial[j] += partial[p * n + j];
+  }
+  for (std::int64_t i = wide_rows * fold; i < m; ++i) {
+    for (std::int64_t j = 0; j < n; ++j) partial[j] += static_cast<double>(x[i * n + j]);
+  }
+  for (std::int64_t j = 0; j < n; ++j) {
+    const float sum = static_cast<float>(partial[j]);
+    y[j] = accumulate ? y[j] + sum : sum;
+  }
+}
+
+double sum_of_squares(const Device& device, std::int64_t n, const float* x) {
+  return parallel_sum(device, n, [x](std::int64_t i) {
+    const double value = static_cast<double>(x[i]);
+    return value * value;
+  });
+}
+
+double dot(const Device& device, std::int64_t n, const float* x, const float* y) {
+  return parallel_sum(device, n, [x, y](std::int64_t i) {
+    return static_cast<double>(x[i]) * static_cast<double>(y[i]);
+  });
+}
+
+}  // namespace crema

@@ -1,0 +1,17 @@
+#include "kernels/loop_registry.h"
+
+#include "base/error.h"
+
+namespace crema {
+
+LoopTable::Function LoopTable::find_erased(const std::string& name, const char* type,
+                                           const Device& device) const {
+  const auto found = loops_.find(name);
+  if (found == loops_.end()) {
+    throw Error(ErrorKind::kInternal, fmt::format("{} has no loop \"{}\"", device.name(), name));
+  }
+  CREMA_ASSERT(found->second.first == type);
+  return found->second.second;
+}
+
+}  // namespace crema

@@ -1,0 +1,58 @@
+#include "primitives/convolution.h"
+
+#include <optional>
+
+#include "base/error.h"
+#include "primitives/convolution_loop.h"
+#include "primitives/cpu/convolution.h"
+
+namespace crema {
+namespace {
+
+/// Rough speeds of one thread, in multiply-adds a second. Only their ratios matter.
+constexpr double kFastSpeed = 60e9;
+constexpr double kFastDepthwiseSpeed = 10e9;
+constexpr double kLoopSpeed = 50e9;
+constexpr double kLoopDepthwiseSpeed = 1.5e9;
+/// Bytes a second that building the patches takes.
+constexpr double kPatchSpeed = 5e9;
+
+double seconds(const Device& device, const ConvolutionShape& shape, double dense,
+               double depthwise) {
+  const bool thin = shape.groups > 1 && shape.in_channels == shape.groups;
+  return static_cast<double>(shape.multiply_adds()) / (thin ? depthwise : dense) / device.threads();
+}
+
+}  // namespace
+
+std::vector<ConvolutionLayouts> convolution_layouts(Device& device, const ConvolutionShape& shape) {
+  std::vector<ConvolutionLayouts> choices;
+  std::string refusal;
+  if (auto fast = cpu::onednn_convolution_layouts(device, shape, &refusal)) {
+    fast->cost = seconds(device, shape, kFastSpeed, kFastDepthwiseSpeed);
+    choices.push_back(*fast);
+  }
+  ConvolutionLayouts plain;
+  plain.cost = seconds(device, shape, kLoopSpeed, kLoopDepthwiseSpeed) +
+               static_cast<double>(shape.batch * loop_columns(shape)) * sizeof(float) /
+                   kPatchSpeed / device.threads();
+  choices.push_back(plain);
+  return choices;
+}
+
+ConvolutionPlan plan_convolution(Device& device, const ConvolutionShape& shape,
+                                 const Layout& bottom, const Layout& top, const Layout& weights,
+                                 bool bottom_gradient, bool param_gradients) {
+  ConvolutionPlan plan;
+  std::string refusal;
+  plan.convolution = cpu::make_onednn_convolution(device, shape, bottom, top, weights,
+                                                  bottom_gradient, param_gradients, &refusal);
+  if (plan.convolution) return plan;
+  plan.refusals.push_back("onednn: " + refusal);
+  // The layouts come from convolution_layouts(), so that this is never the user's fault.
+  CREMA_ASSERT(bottom.is_plain() && top.is_plain());
+  plan.convolution = make_loop_convolution(device, shape, weights);
+  return plan;
+}
+
+}  // namespace crema

@@ -1,0 +1,97 @@
+#include "primitives/inner_product.h"
+
+#include "kernels/blas.h"
+#include "kernels/parallel_for.h"
+
+namespace crema {
+namespace {
+
+/// y += bias in every row, then ReLU; NaN stays NaN.
+template <bool kBias, bool kRelu, class T>
+void finish_rows(const Device& device, std::int64_t m, std::int64_t n, const T* bias, T slope,
+                 T* y) {
+  parallel_ranges(device, m, n, [=](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      T* const row = y + i * n;
+      for (std::int64_t j = 0; j < n; ++j) {
+        T value = row[j];
+        if constexpr (kBias) value += bias[j];
+        if constexpr (kRelu) value = value > T(0) ? value : slope * value;
+        row[j] = value;
+      }
+    }
+  });
+}
+
+/// y[j] += sum of the rows of x.
+void add_sum_rows(const Device& device, std::int64_t m, std::int64_t n, const float* x,
+                  bool accumulate, float* y) {
+  sum_rows(device, m, n, x, accumulate, y);
+}
+void add_sum_rows(const Device&, std::int64_t m, std::int64_t n, const double* x, bool accumulate,
+                  double* y) {
+  if (!accumulate) {
+    for (std::int64_t j = 0; j < n; ++j) y[j] = 0;
+  }
+  for (std::int64_t i = 0; i < m; ++i) {
+    for (std::int64_t j = 0; j < n; ++j) y[j] += x[i * n + j];
+  }
+}
+
+}  // namespace
+
+template <class T>
+void inner_product_forward(const Device& device, const InnerProductShape& shape, const T* bottom,
+                           const T* weights, const T* bias, bool relu, T slope, T* top) {
+  const auto [m, n, k, transposed] = shape;
+  gemm(device, Transpose::kNo, transposed ? Transpose::kNo : Transpose::kYes, m, n, k, T(1), bottom,
+       k, weights, transposed ? n : k, T(0), top, n);
+  if (bias != nullptr && relu) {
+    finish_rows<true, true>(device, m, n, bias, slope, top);
+  } else if (bias != nullptr) {
+    finish_rows<true, false>(device, m, n, bias, slope, top);
+  } else if (relu) {
+    finish_rows<false, true>(device, m, n, bias, slope, top);
+  }
+}
+
+template <class T>
+void inner_product_backward_bottom(const Device& device, const InnerProductShape& shape,
+                                   const T* top_gradient, const T* weights, T* bottom_gradient) {
+  const auto [m, n, k, transposed] = shape;
+  gemm(device, Transpose::kNo, transposed ? Transpose::kYes : Transpose::kNo, m, k, n, T(1),
+       top_gradient, n, weights, transposed ? n : k, T(0), bottom_gradient, k);
+}
+
+template <class T>
+void inner_product_backward_params(const Device& device, const InnerProductShape& shape,
+                                   const T* bottom, const T* top_gradient, bool accumulate,
+                                   T* weight_gradient, bool accumulate_bias, T* bias_gradient) {
+  const auto [m, n, k, transposed] = shape;
+  if (weight_gradient != nullptr) {
+    const T beta = accumulate ? T(1) : T(0);
+    if (transposed) {
+      gemm(device, Transpose::kYes, Transpose::kNo, k, n, m, T(1), bottom, k, top_gradient, n, beta,
+           weight_gradient, n);
+    } else {
+      gemm(device, Transpose::kYes, Transpose::kNo, n, k, m, T(1), top_gradient, n, bottom, k, beta,
+           weight_gradient, k);
+    }
+  }
+  if (bias_gradient != nullptr) {
+    add_sum_rows(device, m, n, top_gradient, accumulate_bias, bias_gradient);
+  }
+}
+
+#define CREMA_INSTANTIATE(T)                                                                       \
+  template void inner_product_forward(const Device&, const InnerProductShape&, const T*, const T*, \
+                                      const T*, bool, T, T*);                                      \
+  template void inner_product_backward_bottom(const Device&, const InnerProductShape&, const T*,   \
+                                              const T*, T*);                                       \
+  template void inner_product_backward_params(const Device&, const InnerProductShape&, const T*,   \
+                                              const T*, bool, T*, bool, T*)
+CREMA_INSTANTIATE(float);
+CREMA_INSTANTIATE(double);
+#undef CREMA_INSTANTIATE
+
+}  // namespace crema

@@ -1,0 +1,64 @@
+#include "layers/fields.h"
+
+#include <glog/logging.h>
+
+#include "base/error.h"
+#include "layers/filler.h"
+#include "primitives/layouts.h"
+
+namespace crema {
+
+int axis_of(const Shape& shape, int axis, const char* field) {
+  return with_context(field, [&] { return shape.canonical_axis(axis); });
+}
+
+ParamDef param_def(Shape shape, const caffe::FillerParameter& filler, const char* field) {
+  with_context(field, [&] { check_filler(filler, shape); });
+  return {std::move(shape), filler};
+}
+
+void note_engine(const Layer& layer, bool cudnn, const char* field) {
+  if (!cudnn) return;
+  const std::string position = layer.position(field);
+  LOG(WARNING) << position << (position.empty() ? "" : ": ") << "layer \"" << layer.name()
+               << "\": " << field
+               << ": CUDNN has no effect, the fastest engine of the device is used";
+}
+
+std::int64_t num_output_of(bool given, std::uint32_t value, const char* field) {
+  require(given, "{} is missing: the number of outputs must be given", field);
+  require(value > 0, "{} is 0, it must be at least 1", field);
+  return value;
+}
+
+Tensor with_shape(const Tensor& tensor, const Shape& shape) {
+  if (!tensor) return tensor;
+  CREMA_ASSERT(tensor.layout().is_plain() && tensor.shape().count() == shape.count());
+  return Tensor(tensor.device(), shape, tensor.layout(), tensor.update());
+}
+
+LayoutChoice plain_choice(const LayoutRequest& request) {
+  LayoutChoice choice;
+  choice.bottoms.resize(request.bottoms.size());
+  choice.tops.resize(request.tops.size());
+  choice.params.resize(request.params.size());
+  return choice;
+}
+
+std::vector<LayoutChoice> plain_or_channels_last(const LayoutRequest& request) {
+  std::vector<LayoutChoice> choices = {plain_choice(request)};
+  LayoutChoice last = choices[0];
+  bool differs = false;
+  for (std::size_t i = 0; i < request.bottoms.size(); ++i) {
+    last.bottoms[i] = channels_last(request.bottoms[i]);
+    differs = differs || !last.bottoms[i].is_plain();
+  }
+  for (std::size_t i = 0; i < request.tops.size(); ++i) {
+    last.tops[i] = channels_last(request.tops[i]);
+    differs = differs || !last.tops[i].is_plain();
+  }
+  if (differs) choices.push_back(std::move(last));
+  return choices;
+}
+
+}  // namespace crema

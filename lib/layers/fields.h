@@ -1,0 +1,36 @@
+// What layers say alike about the fields of their `..._param` message.
+#pragma once
+
+#include <cstdint>
+
+#include "caffe.pb.h"
+#include "layers/layer.h"
+#include "tensor/shape.h"
+#include "tensor/tensor.h"
+
+namespace crema {
+
+/// Caffe's axis rule (see Shape::canonical_axis) with the field's name in the error.
+int axis_of(const Shape& shape, int axis, const char* field);
+
+/// A parameter to be filled, after a check of the filler whose errors name `field`.
+ParamDef param_def(Shape shape, const caffe::FillerParameter& filler, const char* field);
+
+/// `engine: CUDNN` chose between two implementations in Caffe; here it is a hint without effect.
+/// Says so once, so that nobody thinks that a GPU is at work.
+void note_engine(const Layer& layer, bool cudnn, const char* field);
+
+/// The number of outputs of `field`, at least 1.
+std::int64_t num_output_of(bool given, std::uint32_t value, const char* field);
+
+/// The same memory under another shape; for plain tensors.
+Tensor with_shape(const Tensor& tensor, const Shape& shape);
+
+/// The choice in which every tensor is plain.
+LayoutChoice plain_choice(const LayoutRequest& request);
+
+/// Every bottom and top plain, or (where that differs) every one channels-last: for layers that
+/// take both alike.
+std::vector<LayoutChoice> plain_or_channels_last(const LayoutRequest& request);
+
+}  // namespace crema

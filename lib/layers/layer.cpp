@@ -1,0 +1,33 @@
+#include "layers/layer.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "proto/text.h"
+
+namespace crema {
+
+void Op::backward(const RunContext&) { CREMA_ASSERT(!"backward of a layer that has none"); }
+
+bool PlanRequest::any_gradient() const {
+  const auto wanted = [](char flag) { return flag != 0; };
+  return std::any_of(bottom_gradients.begin(), bottom_gradients.end(), wanted) ||
+         std::any_of(param_gradients.begin(), param_gradients.end(), wanted);
+}
+
+std::string Layer::position(const std::string& field) const {
+  return position_of(definition_, field);
+}
+
+std::vector<LayoutChoice> Layer::layouts(const LayoutRequest& request) const {
+  LayoutChoice plain;
+  plain.bottoms.resize(request.bottoms.size());
+  plain.tops.resize(request.tops.size());
+  plain.params.resize(request.params.size());
+  return {plain};
+}
+
+bool Layer::backward_reads_bottom(int) const { return true; }
+bool Layer::backward_reads_top(int) const { return false; }
+
+}  // namespace crema

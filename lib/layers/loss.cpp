@@ -1,0 +1,57 @@
+#include "layers/loss.h"
+
+#include <algorithm>
+#include <string>
+
+#include "base/error.h"
+
+namespace crema {
+
+NormalizationMode normalization_mode(const caffe::LossParameter& loss,
+                                     NormalizationMode otherwise) {
+  if (loss.has_normalization()) return loss.normalization();
+  if (!loss.has_normalize()) return otherwise;
+  return loss.normalize() ? caffe::LossParameter::VALID : caffe::LossParameter::BATCH_SIZE;
+}
+
+double normalizer(NormalizationMode mode, std::int64_t outer, std::int64_t inner,
+                  std::int64_t valid) {
+  std::int64_t divisor = 1;
+  switch (mode) {
+    case caffe::LossParameter::FULL:
+      divisor = outer * inner;
+      break;
+    case caffe::LossParameter::VALID:
+      divisor = valid;
+      break;
+    case caffe::LossParameter::BATCH_SIZE:
+      divisor = outer;
+      break;
+    case caffe::LossParameter::NONE:
+      break;
+  }
+  return static_cast<double>(std::max<std::int64_t>(divisor, 1));
+}
+
+void require_same_items(const std::vector<Shape>& bottoms) {
+  for (int i = 0; i < 2; ++i) {
+    require(bottoms[static_cast<std::size_t>(i)].axes() > 0,
+            "bottom {} is a scalar; a loss needs items along axis 0", i);
+  }
+  require(
+      bottoms[0][0] == bottoms[1][0],
+      "both bottoms must have the same number of items (axis 0): bottom 0 is {}, bottom 1 is {}",
+      bottoms[0].str(), bottoms[1].str());
+}
+
+void Labels::refuse(std::int64_t index) const {
+  const std::int64_t item = index / per_item_;
+  std::string place = fmt::format("item {}", item);
+  if (per_item_ > 1) place += fmt::format(", position {}", index % per_item_);
+  const std::string record =
+      run_.describe_item ? run_.describe_item(static_cast<int>(item)) : std::string();
+  if (!record.empty()) place += fmt::format(" ({})", record);
+  fail("label {} of {} is not in 0..{} (labels start at 0)", values_[index], place, classes_ - 1);
+}
+
+}  // namespace crema

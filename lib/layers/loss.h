@@ -1,0 +1,56 @@
+// What loss layers have in common: reading labels, and by what a loss is divided.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "caffe.pb.h"
+#include "layers/op.h"
+
+namespace crema {
+
+using NormalizationMode = caffe::LossParameter::NormalizationMode;
+
+/// `normalization` if given, else what the older `normalize` means (true VALID, false BATCH_SIZE),
+/// else the layer's default.
+NormalizationMode normalization_mode(const caffe::LossParameter& loss, NormalizationMode otherwise);
+
+/// FULL: outer * inner, VALID: the entries that were not ignored, BATCH_SIZE: outer, NONE: 1.
+/// At least 1, so that a batch in which everything is ignored has loss 0 and not NaN.
+double normalizer(NormalizationMode mode, std::int64_t outer, std::int64_t inner,
+                  std::int64_t valid);
+
+/// Bottoms 0 and 1 hold the same number of items (axis 0).
+void require_same_items(const std::vector<Shape>& bottoms);
+
+/// The bottom that holds labels, read as Caffe does (cut to integers towards zero) but checked.
+class Labels {
+ public:
+  static constexpr int kIgnored = -1;
+
+  /// `per_item` labels belong to each item of the batch; they name classes 0 .. classes-1.
+  Labels(const RunContext& run, const float* values, std::int64_t per_item, std::int64_t classes,
+         std::optional<int> ignored)
+      : run_(run), values_(values), per_item_(per_item), classes_(classes), ignored_(ignored) {}
+
+  /// The class, or kIgnored. A label that is neither is a user error that names item and record.
+  int at(std::int64_t index) const {
+    const float value = values_[index];
+    if (ignored_ && value > -0x1p31f && value < 0x1p31f && static_cast<int>(value) == *ignored_) {
+      return kIgnored;
+    }
+    if (value > -1 && value < static_cast<float>(classes_)) return static_cast<int>(value);
+    refuse(index);
+  }
+
+ private:
+  [[noreturn]] void refuse(std::int64_t index) const;
+
+  const RunContext& run_;
+  const float* values_;
+  std::int64_t per_item_, classes_;
+  std::optional<int> ignored_;
+};
+
+}  // namespace crema

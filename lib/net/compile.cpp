@@ -1,0 +1,49 @@
+#include "net/compile.h"
+
+namespace crema {
+namespace {
+
+void replace_sources(caffe::NetParameter& net, const std::map<std::string, Shape>& shapes) {
+  for (caffe::LayerParameter& layer : *net.mutable_layer()) {
+    if (layer.bottom_size() > 0 || layer.top_size() == 0 || layer.type() == "Input") continue;
+    const auto found = shapes.find(layer.top(0));
+    if (found == shapes.end()) continue;
+    layer.set_type("Input");
+    layer.clear_transform_param();
+    auto* input = layer.mutable_input_param();
+    input->Clear();
+    for (int top = 0; top < layer.top_size(); ++top) {
+      const Shape shape = top == 0 ? found->second : Shape{found->second.legacy(0)};
+      caffe::BlobShape* stored = input->add_shape();
+      for (const std::int64_t dim : shape.dims()) stored->add_dim(dim);
+    }
+  }
+}
+
+}  // namespace
+
+Graph build_graph(const caffe::NetParameter& net, const caffe::NetState& state, std::uint64_t seed,
+                  const std::map<std::string, Shape>& input_shapes) {
+  FilteredNet filtered = filter(net, state);
+  replace_sources(filtered.net, input_shapes);
+  Graph graph = build(filtered, state);
+  for (Node& node : graph.nodes) node.layer->set_seed(seed);
+  return graph;
+}
+
+void plan_graph(Graph& graph, Device& device, bool backward,
+                const std::map<int, Layout>& fixed_params) {
+  differentiate(graph, backward);
+  fuse(graph, device.kind());
+  layout(graph, device, fixed_params);
+}
+
+Graph compile(const caffe::NetParameter& net, const caffe::NetState& state, Device& device,
+              bool backward, const std::map<std::string, Shape>& input_shapes) {
+  Graph graph = build_graph(net, state, 0, input_shapes);
+  infer(graph);
+  plan_graph(graph, device, backward, {});
+  return graph;
+}
+
+}  // namespace crema

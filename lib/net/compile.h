@@ -1,0 +1,25 @@
+// The passes in their order, for whoever wants a planned graph without a net that runs.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "net/graph.h"
+#include "net/passes/passes.h"
+
+namespace crema {
+
+/// Filter and build. Data layers whose top 0 has a shape in `input_shapes` become Input layers:
+/// their sources are not opened; their other tops are one value a record.
+Graph build_graph(const caffe::NetParameter& net, const caffe::NetState& state, std::uint64_t seed,
+                  const std::map<std::string, Shape>& input_shapes);
+
+/// infer has run: differentiate, fuse, layout.
+void plan_graph(Graph& graph, Device& device, bool backward,
+                const std::map<int, Layout>& fixed_params);
+
+/// All of it.
+Graph compile(const caffe::NetParameter& net, const caffe::NetState& state, Device& device,
+              bool backward, const std::map<std::string, Shape>& input_shapes);
+
+}  // namespace crema

@@ -1,0 +1,205 @@
+#include "net/executor.h"
+
+#include "base/error.h"
+#include "data/batch_reader.h"
+#include "kernels/blas.h"
+
+namespace crema {
+namespace {
+
+std::size_t at(int index) { return static_cast<std::size_t>(index); }
+
+PlanRequest plan_request(const Graph& graph, const Node& node, Device& device, std::uint64_t seed) {
+  PlanRequest request{device, {}, {}, {}, {}, {}, {}, {}, {}, false, 0, seed};
+  for (const int bottom : node.bottoms) {
+    request.bottoms.push_back(graph.values[at(bottom)].shape);
+    request.bottom_layouts.push_back(graph.values[at(bottom)].layout);
+  }
+  for (const int top : node.tops) {
+    request.tops.push_back(graph.values[at(top)].shape);
+    request.top_layouts.push_back(graph.values[at(top)].layout);
+  }
+  for (const int param : node.params) {
+    request.params.push_back(graph.params[at(param)].shape);
+    request.param_layouts.push_back(graph.params[at(param)].layout);
+  }
+  request.bottom_gradients.assign(node.bottoms.size(), 0);
+  request.param_gradients.assign(node.params.size(), 0);
+  if (node.backward) {
+    request.bottom_gradients = node.bottom_gradients;
+    request.param_gradients = node.param_gradients;
+  }
+  request.fused_relu = node.fused_relu;
+  request.fused_relu_slope = node.fused_relu_slope;
+  return request;
+}
+
+void* at_offset(float* arena, std::size_t offset) {
+  return offset == MemoryPlan::kNowhere ? nullptr : reinterpret_cast<char*>(arena) + offset;
+}
+
+}  // namespace
+
+std::vector<std::unique_ptr<Op>> plan_ops(const Graph& graph, Device& device, std::uint64_t seed) {
+  std::vector<std::unique_ptr<Op>> ops;
+  for (const Node& node : graph.nodes) {
+    ops.push_back(with_context([&] { return node.where(); },
+                               [&]() -> std::unique_ptr<Op> {
+                                 if (node.fused_away) return nullptr;
+                                 return node.layer->plan(plan_request(graph, node, device, seed));
+                               }));
+  }
+  return ops;
+}
+
+std::vector<OpMemory> op_memory(const std::vector<std::unique_ptr<Op>>& ops) {
+  std::vector<OpMemory> memory;
+  for (const auto& op : ops) {
+    memory.push_back(op ? OpMemory{op->workspace_bytes(), op->scratch_bytes()} : OpMemory{});
+  }
+  return memory;
+}
+
+Executor::Executor(Graph graph, Device& device, ParamStore& params, const ExecutorOptions& options)
+    : graph_(std::move(graph)),
+      device_(device),
+      params_(params),
+      options_(options),
+      ops_(plan_ops(graph_, device, options.seed)),
+      memory_(plan_memory(graph_, op_memory(ops_), options.backward, options.expose_gradients)),
+      persistent_(graph_.values.size()),
+      external_(graph_.values.size(), 0) {
+  for (std::size_t i = 0; i < graph_.values.size(); ++i) {
+    if (memory_.persistent[i] == static_cast<int>(i)) {
+      const Value& value = graph_.values[i];
+      persistent_[i] = Buffer(
+          device, static_cast<std::size_t>(value.layout.elements(value.shape)) * sizeof(float));
+    }
+  }
+}
+
+void Executor::bind(float* arena) {
+  data_.assign(graph_.values.size(), Tensor());
+  gradient_.assign(graph_.values.size(), Tensor());
+  for (std::size_t i = 0; i < graph_.values.size(); ++i) {
+    const Value& value = graph_.values[i];
+    const int root = memory_.persistent[i];
+    auto* data = static_cast<float*>(at_offset(arena, memory_.data[i]));
+    if (root >= 0) data = persistent_[at(root)].floats();
+    if (data != nullptr) data_[i] = Tensor(device_, value.shape, value.layout, data);
+    auto* gradient = static_cast<float*>(at_offset(arena, memory_.gradient[i]));
+    if (gradient != nullptr) {
+      gradient_[i] = Tensor(device_, value.shape, value.layout, gradient);
+    }
+  }
+  contexts_.clear();
+  forward_scratch_.clear();
+  backward_scratch_.clear();
+  for (std::size_t n = 0; n < graph_.nodes.size(); ++n) {
+    contexts_.push_back(make_context(static_cast<int>(n)));
+    contexts_.back().workspace = at_offset(arena, memory_.workspace[n]);
+    forward_scratch_.push_back(at_offset(arena, memory_.scratch[n]));
+    backward_scratch_.push_back(at_offset(arena, memory_.backward_scratch[n]));
+  }
+}
+
+RunContext Executor::make_context(int node_index) {
+  const Node& node = graph_.nodes[at(node_index)];
+  RunContext run{device_, {}, {}, {}, {}, {}, {}, {}, nullptr, nullptr, 0, {}};
+  for (const int bottom : node.bottoms) run.bottoms.push_back(data_[at(bottom)]);
+  for (const int top : node.tops) run.tops.push_back(data_[at(top)]);
+  for (const int param : node.params) run.params.push_back(params_.data(param));
+  run.top_gradients.resize(node.tops.size());
+  run.bottom_gradients.resize(node.bottoms.size());
+  run.param_gradients.resize(node.params.size());
+  run.accumulate.resize(node.params.size());
+  if (node.backward) {
+    for (std::size_t i = 0; i < node.bottoms.size(); ++i) {
+      if (node.bottom_gradients[i]) run.bottom_gradients[i] = gradient_[at(node.bottoms[i])];
+    }
+    for (std::size_t i = 0; i < node.params.size(); ++i) {
+      if (node.param_gradients[i]) run.param_gradients[i] = params_.gradient(node.params[i]);
+    }
+  }
+  run.describe_item = [this](int item) { return describe_item(item); };
+  return run;
+}
+
+std::string Executor::describe_item(int item) const {
+  std::string text;
+  for (const Node& node : graph_.nodes) {
+    if (const BatchReader* reader = node.layer->reader()) {
+      text += (text.empty() ? "" : ", ") + reader->describe(item);
+    }
+  }
+  return text;
+}
+
+float Executor::forward(std::uint64_t pass) {
+  for (std::size_t n = 0; n < graph_.nodes.size(); ++n) {
+    if (!ops_[n] || memory_.forward_is_view[n]) continue;
+    RunContext& run = contexts_[n];
+    run.pass = pass;
+    run.scratch = forward_scratch_[n];
+    with_context([&] { return graph_.nodes[n].where(); }, [&] { ops_[n]->forward(run); });
+  }
+  double loss = 0;
+  for (std::size_t i = 0; i < graph_.values.size(); ++i) {
+    const Value& value = graph_.values[i];
+    if (value.loss_weight == 0 || value.producer < 0) continue;
+    double sum = 0;
+    for (const float x : read_plain(data_[i])) sum += x;
+    loss += value.loss_weight * sum;
+  }
+  external_.assign(external_.size(), 0);
+  return static_cast<float>(loss);
+}
+
+bool Executor::gather_top_gradients(const Node& node, RunContext& run) {
+  bool any = false;
+  for (std::size_t i = 0; i < node.tops.size(); ++i) {
+    const auto index = at(node.tops[i]);
+    const Value& value = graph_.values[index];
+    run.top_gradients[i] = Tensor();
+    if (value.gradient || external_[index]) {
+      run.top_gradients[i] = gradient_[index];
+    } else if (value.loss_weight != 0 && gradient_[index]) {
+      fill(device_, gradient_[index].elements(), value.loss_weight, gradient_[index].write());
+      run.top_gradients[i] = gradient_[index];
+    }
+    any |= static_cast<bool>(run.top_gradients[i]);
+  }
+  return any;
+}
+
+void Executor::backward_node(int node_index, std::uint64_t pass) {
+  const auto n = at(node_index);
+  const Node& node = graph_.nodes[n];
+  RunContext& run = contexts_[n];
+  run.pass = pass;
+  run.scratch = backward_scratch_[n];
+  if (!gather_top_gradients(node, run)) {
+    // No gradient arrives: zero for the bottoms, nothing for the parameters.
+    for (const Tensor& gradient : run.bottom_gradients) {
+      if (gradient) gradient.fill_zero();
+    }
+    return;
+  }
+  if (memory_.backward_is_view[n]) return;
+  for (std::size_t i = 0; i < node.params.size(); ++i) {
+    run.accumulate[i] = static_cast<char>(params_.written(node.params[i]));
+  }
+  with_context([&] { return node.where(); }, [&] { ops_[n]->backward(run); });
+  for (std::size_t i = 0; i < node.params.size(); ++i) {
+    if (node.param_gradients[i]) params_.mark_written(node.params[i]);
+  }
+}
+
+void Executor::backward(std::uint64_t pass) {
+  CREMA_ASSERT(options_.backward);
+  for (int n = static_cast<int>(graph_.nodes.size()) - 1; n >= 0; --n) {
+    if (graph_.nodes[at(n)].backward) backward_node(n, pass);
+  }
+}
+
+}  // namespace crema

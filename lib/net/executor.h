@@ -1,0 +1,64 @@
+// A net compiled for one set of input shapes: a flat list of ops with all their tensors bound.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "net/graph.h"
+#include "net/param_store.h"
+#include "net/passes/passes.h"
+
+namespace crema {
+
+/// The ops of a graph whose layouts are chosen; null where nothing runs (fused away).
+std::vector<std::unique_ptr<Op>> plan_ops(const Graph& graph, Device& device, std::uint64_t seed);
+/// What the memory pass wants to know of them.
+std::vector<OpMemory> op_memory(const std::vector<std::unique_ptr<Op>>& ops);
+
+struct ExecutorOptions {
+  bool backward = false;
+  bool expose_gradients = false;
+  std::uint64_t seed = 0;
+};
+
+class Executor {
+ public:
+  Executor(Graph graph, Device& device, ParamStore& params, const ExecutorOptions& options);
+
+  const Graph& graph() const { return graph_; }
+  const std::vector<std::unique_ptr<Op>>& ops() const { return ops_; }
+  const MemoryPlan& memory() const { return memory_; }
+
+  /// All tensors lie in this arena of memory().arena_bytes from now on.
+  void bind(float* arena);
+
+  /// The weighted loss.
+  float forward(std::uint64_t pass);
+  void backward(std::uint64_t pass);
+
+  const Tensor& data(int value) const { return data_[static_cast<std::size_t>(value)]; }
+  const Tensor& gradient(int value) const { return gradient_[static_cast<std::size_t>(value)]; }
+  /// The user set the gradient of an output: backward starts from it.
+  void mark_external_gradient(int value) { external_[static_cast<std::size_t>(value)] = 1; }
+
+ private:
+  RunContext make_context(int node);
+  std::string describe_item(int item) const;
+  /// Top gradients of a node as they are before its backward; whether any arrives.
+  bool gather_top_gradients(const Node& node, RunContext& run);
+  void backward_node(int node, std::uint64_t pass);
+
+  Graph graph_;
+  Device& device_;
+  ParamStore& params_;
+  ExecutorOptions options_;
+  std::vector<std::unique_ptr<Op>> ops_;
+  MemoryPlan memory_;
+  std::vector<Buffer> persistent_;  // by value
+  std::vector<Tensor> data_, gradient_;
+  std::vector<RunContext> contexts_;
+  std::vector<void*> forward_scratch_, backward_scratch_;
+  std::vector<char> external_;
+};
+
+}  // namespace crema

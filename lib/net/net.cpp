@@ -1,0 +1,396 @@
+#include "net/net.h"
+
+#include <glog/logging.h>
+
+#include <algorithm>
+#include <list>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "data/batch_reader.h"
+#include "net/compile.h"
+#include "net/executor.h"
+#include "proto/blobs.h"
+
+namespace crema {
+namespace {
+
+std::size_t at(int index) { return static_cast<std::size_t>(index); }
+
+/// Plans kept besides the one in use: nets whose images change size come back to the same few.
+constexpr std::size_t kCachedPlans = 8;
+
+/// Tells apart the shapes that a plan depends on: those of tops that depend on no bottom.
+std::string source_shapes(const Graph& graph) {
+  std::string key;
+  for (const Node& node : graph.nodes) {
+    if (!node.bottoms.empty()) continue;
+    for (const int top : node.tops) key += graph.values[at(top)].shape.str() + ";";
+  }
+  return key;
+}
+
+}  // namespace
+
+struct Net::Impl {
+  Impl(const caffe::NetParameter& definition, Device& the_device, const NetOptions& the_options)
+      : device(the_device), options(the_options) {
+    built = build_graph(definition, options.state, options.seed, {});
+    for (const std::string& blob : options.keep) {
+      require(built.blobs.contains(blob), "the net has no blob \"{}\"{}", blob,
+              did_you_mean(blob, blob_names()));
+      built.values[at(built.blobs.at(blob))].keep = true;
+    }
+    if (options.keep_all) {
+      for (const auto& [blob, value] : built.blobs) built.values[at(value)].keep = true;
+    }
+    replan();
+    for (const int output : built.outputs) output_names.push_back(built.values[at(output)].blob);
+    std::sort(output_names.begin(), output_names.end());
+  }
+
+  /// Passes from infer on; a plan for shapes that were met before is taken up again.
+  void replan() {
+    infer(built);
+    const std::string key = source_shapes(built);
+    const auto known = std::find_if(plans.begin(), plans.end(),
+                                    [&](const auto& plan) { return plan.first == key; });
+    if (known != plans.end()) {
+      plans.splice(plans.begin(), plans, known);
+    } else {
+      Graph graph = built;
+      plan_graph(graph, device, options.backward, param_layouts(graph));
+      if (!store) make_params(graph);
+      plans.emplace_front(
+          key, std::make_unique<Executor>(
+                   std::move(graph), device, *store,
+                   ExecutorOptions{options.backward, options.expose_gradients, options.seed}));
+      if (plans.size() > kCachedPlans) plans.pop_back();
+    }
+    if (arena.bytes() < executor().memory().arena_bytes) {
+      arena = Buffer();
+      arena = Buffer(device, executor().memory().arena_bytes);
+    }
+    executor().bind(arena.floats());
+  }
+
+  /// What is decided already: once there are parameters, their layouts stay.
+  std::map<int, Layout> param_layouts(const Graph& graph) {
+    std::map<int, Layout> fixed;
+    if (store) {
+      for (std::size_t i = 0; i < graph.params.size(); ++i) {
+        fixed[static_cast<int>(i)] = store->data(static_cast<int>(i)).layout();
+      }
+    } else if (options.share_with != nullptr) {
+      find_borrowed(graph);
+      for (const auto& [param, tensor] : borrowed) fixed[param] = tensor.layout();
+    }
+    return fixed;
+  }
+
+  void find_borrowed(const Graph& graph) {
+    const Impl& other = *options.share_with->impl_;
+    for (const Node& node : graph.nodes) {
+      const Node* source = other.find_node(node.name());
+      if (source == nullptr || node.params.empty()) continue;
+      with_context(
+          [&] { return node.where(); },
+          [&] {
+            require(source->params.size() == node.params.size(),
+                    "has {} parameters, but {} in the net that it shares them with",
+                    node.params.size(), source->params.size());
+            for (std::size_t i = 0; i < node.params.size(); ++i) {
+              const Tensor& tensor = other.store->data(source->params[i]);
+              const Shape& shape = graph.params[at(node.params[i])].shape;
+              require(tensor.shape() == shape,
+                      "its parameter {} has shape {}, but {} in the net that it shares it with", i,
+                      shape.str(), tensor.shape().str());
+              borrowed.emplace(node.params[i], tensor);
+            }
+          });
+    }
+  }
+
+  void make_params(const Graph& graph) {
+    store = std::make_unique<ParamStore>(graph, device, options.backward, options.seed, borrowed);
+    for (std::size_t i = 0; i < graph.params.size(); ++i) {
+      const ParamNode& node = graph.params[i];
+      Parameter parameter;
+      parameter.layer = graph.nodes[at(node.owner)].name();
+      parameter.index = node.index;
+      parameter.shape = node.shape;
+      parameter.lr_mult = node.lr_mult;
+      parameter.decay_mult = node.decay_mult;
+      parameter.data = store->data(static_cast<int>(i));
+      parameter.gradient = store->gradient(static_cast<int>(i));
+      parameters.push_back(std::move(parameter));
+    }
+  }
+
+  Executor& executor() { return *plans.front().second; }
+  const Executor& executor() const { return *plans.front().second; }
+  const Graph& graph() const { return executor().graph(); }
+
+  const Node* find_node(const std::string& layer) const {
+    for (const Node& node : built.nodes) {
+      if (node.name() == layer) return &node;
+    }
+    return nullptr;
+  }
+
+  const Node& node_named(const std::string& layer) const {
+    const Node* node = find_node(layer);
+    std::vector<std::string> names;
+    for (const Node& candidate : built.nodes) names.push_back(candidate.name());
+    require(node != nullptr, "the net has no layer \"{}\"{}", layer, did_you_mean(layer, names));
+    return *node;
+  }
+
+  std::vector<std::string> blob_names() const {
+    std::vector<std::string> names;
+    for (const auto& [blob, value] : built.blobs) names.push_back(blob);
+    return names;
+  }
+
+  int value_named(const std::string& blob) const {
+    const auto found = built.blobs.find(blob);
+    require(found != built.blobs.end(), "the net has no blob \"{}\"{}", blob,
+            did_you_mean(blob, blob_names()));
+    return found->second;
+  }
+
+  const Tensor& gradient_named(const std::string& blob) const {
+    const Tensor& gradient = executor().gradient(value_named(blob));
+    require(options.expose_gradients && gradient, "blob \"{}\" has no gradient here", blob);
+    return gradient;
+  }
+
+  Device& device;
+  NetOptions options;
+  Graph built;
+  std::map<int, Tensor> borrowed;
+  std::unique_ptr<ParamStore> store;
+  std::vector<Parameter> parameters;
+  std::list<std::pair<std::string, std::unique_ptr<Executor>>> plans;  // the one in use first
+  Buffer arena;
+  std::vector<std::string> output_names;
+  std::map<std::string, int> own_batch;  // of data layers, before set_batch
+  std::uint64_t passes = 0;
+};
+
+Net::Net(const caffe::NetParameter& definition, Device& device, const NetOptions& options)
+    : impl_(std::make_unique<Impl>(definition, device, options)) {}
+Net::~Net() = default;
+
+float Net::forward() { return impl_->executor().forward(impl_->passes++); }
+
+void Net::backward() {
+  CREMA_ASSERT(impl_->passes > 0);
+  impl_->executor().backward(impl_->passes - 1);
+}
+
+void Net::clear_gradients() { impl_->store->clear_gradients(); }
+void Net::finish_gradients() { impl_->store->finish_gradients(); }
+
+const std::string& Net::name() const { return impl_->built.name; }
+const Graph& Net::graph() const { return impl_->graph(); }
+const Executor& Net::executor() const { return impl_->executor(); }
+Device& Net::device() const { return impl_->device; }
+const std::vector<std::string>& Net::outputs() const { return impl_->output_names; }
+
+float Net::loss_weight(const std::string& blob) const {
+  return impl_->built.values[at(impl_->value_named(blob))].loss_weight;
+}
+
+std::vector<std::string> Net::inputs() const {
+  std::vector<std::string> names;
+  for (const Node& node : impl_->built.nodes) {
+    if (node.type() != "Input") continue;
+    for (const int top : node.tops) names.push_back(impl_->built.values[at(top)].blob);
+  }
+  return names;
+}
+
+bool Net::has_blob(const std::string& blob) const { return impl_->built.blobs.contains(blob); }
+
+Shape Net::shape(const std::string& blob) const {
+  return impl_->built.values[at(impl_->value_named(blob))].shape;
+}
+
+std::vector<float> Net::read_blob(const std::string& blob) const {
+  const int value = impl_->value_named(blob);
+  const bool readable =
+      impl_->built.values[at(value)].keep || impl_->executor().memory().persistent[at(value)] >= 0;
+  require(readable, "blob \"{}\" was not kept; its memory serves others", blob);
+  return read_plain(impl_->executor().data(value));
+}
+
+void Net::write_blob(const std::string& blob, const std::vector<float>& values) {
+  // The input itself, not what an in-place layer makes of it under the same name.
+  for (const Node& node : impl_->built.nodes) {
+    if (node.type() != "Input") continue;
+    for (const int top : node.tops) {
+      const Value& value = impl_->built.values[at(top)];
+      if (value.blob != blob) continue;
+      require(static_cast<std::int64_t>(values.size()) == value.shape.count(),
+              "input \"{}\" has shape {}, so it takes {} values, not {}", blob, value.shape.str(),
+              value.shape.count(), values.size());
+      write_plain(impl_->executor().data(top), values.data());
+      return;
+    }
+  }
+  fail("the net has no input \"{}\"{}", blob, did_you_mean(blob, inputs()));
+}
+
+std::vector<float> Net::read_gradient(const std::string& blob) const {
+  return read_plain(impl_->gradient_named(blob));
+}
+
+void Net::write_gradient(const std::string& blob, const std::vector<float>& values) {
+  const Tensor& gradient = impl_->gradient_named(blob);
+  CREMA_ASSERT(static_cast<std::int64_t>(values.size()) == gradient.shape().count());
+  write_plain(gradient, values.data());
+  impl_->executor().mark_external_gradient(impl_->value_named(blob));
+}
+
+void Net::reshape(const std::map<std::string, Shape>& inputs) {
+  for (const auto& [input, shape] : inputs) {
+    const std::vector<std::string> known = this->inputs();
+    require(std::find(known.begin(), known.end(), input) != known.end(),
+            "the net has no input \"{}\"{}", input, did_you_mean(input, known));
+    impl_->built.reshaped[input] = shape;
+  }
+  impl_->replan();
+}
+
+void Net::set_batch(int records) {
+  bool changed = false;
+  for (const auto& [layer, reader] : readers()) {
+    const int own = impl_->own_batch.try_emplace(layer, reader->batch_size()).first->second;
+    const int wanted = records > 0 ? records : own;
+    if (reader->batch_size() == wanted) continue;
+    reader->set_batch_size(wanted);
+    changed = true;
+  }
+  if (changed) impl_->replan();
+}
+
+std::vector<std::pair<std::string, BatchReader*>> Net::readers() const {
+  std::vector<std::pair<std::string, BatchReader*>> found;
+  for (const Node& node : impl_->built.nodes) {
+    if (BatchReader* reader = node.layer->reader()) found.emplace_back(node.name(), reader);
+  }
+  return found;
+}
+
+std::vector<Parameter>& Net::parameters() { return impl_->parameters; }
+const std::vector<Parameter>& Net::parameters() const { return impl_->parameters; }
+
+std::vector<std::vector<float>> Net::read_params(const std::string& layer) const {
+  std::vector<std::vector<float>> values;
+  for (const int param : impl_->node_named(layer).params) {
+    values.push_back(read_plain(impl_->store->data(param)));
+  }
+  return values;
+}
+
+void Net::write_param(const std::string& layer, int index, const std::vector<float>& values) {
+  const Node& node = impl_->node_named(layer);
+  require(index >= 0 && at(index) < node.params.size(), "layer \"{}\" has {} parameters, none {}",
+          layer, node.params.size(), index);
+  const Tensor& tensor = impl_->store->data(node.params[at(index)]);
+  require(static_cast<std::int64_t>(values.size()) == tensor.shape().count(),
+          "parameter {} of layer \"{}\" has shape {}, so it takes {} values, not {}", index, layer,
+          tensor.shape().str(), tensor.shape().count(), values.size());
+  write_plain(tensor, values.data());
+}
+
+std::vector<float> Net::read_param_gradient(const std::string& layer, int index) const {
+  const int param = impl_->node_named(layer).params.at(at(index));
+  const Tensor& gradient = impl_->store->gradient(param);
+  if (!gradient || !impl_->store->written(param)) {
+    return std::vector<float>(at(static_cast<int>(impl_->built.params[at(param)].shape.count())));
+  }
+  return read_plain(gradient);
+}
+
+std::uint64_t Net::passes() const { return impl_->passes; }
+void Net::set_passes(std::uint64_t passes) { impl_->passes = passes; }
+
+MemorySummary Net::memory() const {
+  const MemoryPlan& plan = impl_->executor().memory();
+  MemorySummary summary;
+  summary.activations = plan.arena_bytes;
+  summary.without_sharing = plan.bytes_without_sharing;
+  summary.params = param_bytes(impl_->graph());
+  summary.param_gradients = impl_->store->gradient_bytes();
+  return summary;
+}
+
+Net::LoadReport Net::load(const StoredWeights& weights) {
+  LoadReport report;
+  std::map<std::string, bool> stored;
+  for (const StoredLayer& layer : weights.layers) {
+    stored[layer.name] = true;
+    const Node* node = impl_->find_node(layer.name);
+    if (node == nullptr) {
+      if (!layer.blobs.empty()) report.skipped.push_back(layer.name);
+      continue;
+    }
+    with_context([&] { return fmt::format("{}: layer \"{}\"", weights.file, layer.name); },
+                 [&] { load_layer(*node, layer); });
+    if (!node->params.empty()) report.copied.push_back(layer.name);
+  }
+  for (const Node& node : impl_->built.nodes) {
+    if (!node.params.empty() && !stored.contains(node.name())) {
+      report.missing.push_back(node.name());
+    }
+  }
+  return report;
+}
+
+void Net::load_layer(const Node& node, const StoredLayer& stored) {
+  require(stored.blobs.size() == node.params.size(),
+          "the file holds {} blobs, the net's layer has {} parameters", stored.blobs.size(),
+          node.params.size());
+  for (std::size_t i = 0; i < node.params.size(); ++i) {
+    const StoredBlob& blob = stored.blobs[i];
+    const ParamNode& param = impl_->built.params[at(node.params[i])];
+    const bool owns = impl_->built.nodes[at(param.owner)].name() == node.name();
+    if (!blob.present) {
+      require(!owns, "blob {} is not in the file", i);
+      continue;
+    }
+    require(fits(blob, param.shape), "blob {} has shape {} in the file, {} in the net", i,
+            blob.shape.str(), param.shape.str());
+    write_plain(impl_->store->data(node.params[i]), blob.data.data());
+  }
+}
+
+caffe::NetParameter Net::to_proto(bool with_gradients) const {
+  caffe::NetParameter net;
+  net.set_name(impl_->built.name);
+  for (const Node& node : impl_->built.nodes) {
+    caffe::LayerParameter* layer = net.add_layer();
+    *layer = node.definition;
+    layer->clear_crema_source();
+    layer->clear_blobs();
+    if (layer->loss_weight_size() == 0 && node.layer->default_loss_weight() != 0) {
+      // Caffe writes the default weight of losses out.
+      for (std::size_t top = 0; top < node.tops.size(); ++top) {
+        layer->add_loss_weight(top == 0 ? node.layer->default_loss_weight() : 0);
+      }
+    }
+    for (const int param : node.params) {
+      caffe::BlobProto* blob = layer->add_blobs();
+      const Tensor& data = impl_->store->data(param);
+      crema::to_proto(data.shape(), read_plain(data).data(), blob);
+      if (with_gradients && impl_->store->gradient(param)) {
+        for (const float x : read_plain(impl_->store->gradient(param))) blob->add_diff(x);
+      }
+    }
+  }
+  return net;
+}
+
+}  // namespace crema

@@ -1,0 +1,20 @@
+// Which device a command runs on, from the flags that all tools share.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "tensor/device.h"
+
+namespace crema {
+
+struct DeviceChoice {
+  std::string gpu;      ///< --gpu: ids or "all"; "" none
+  std::string devices;  ///< --devices: "cpu" or ""
+  int threads = 0;      ///< --threads: 0 = one a core
+};
+
+/// User error when a GPU is asked for: this build runs on the CPU.
+std::unique_ptr<Device> choose_device(const DeviceChoice& choice);
+
+}  // namespace crema

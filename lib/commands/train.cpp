@@ -1,0 +1,78 @@
+#include "commands/train.h"
+
+#include <glog/logging.h>
+
+#include "base/error.h"
+#include "base/signals.h"
+#include "base/text.h"
+#include "data/batch_reader.h"
+#include "proto/io.h"
+#include "proto/positions.h"
+#include "report/training_log.h"
+#include "solver/snapshot.h"
+#include "solver/solver.h"
+
+namespace crema {
+namespace {
+
+/// Level and stages of the flags go into the train state, as Caffe's tool has it: the level always,
+/// and without
+/// --stage one stage of an empty name.
+void set_train_state(caffe::SolverParameter& solver, const TrainOptions& options) {
+  caffe::NetState* state = solver.mutable_train_state();
+  state->set_level(options.level);
+  const std::vector<std::string> stages = split(options.stages, ',');
+  for (const std::string& stage : stages) state->add_stage(stage);
+  if (stages.empty()) state->add_stage("");
+}
+
+/// Only an explicit solver_mode: GPU asks for a GPU; --devices cpu overrules it.
+void check_mode(const caffe::SolverParameter& solver, const DeviceChoice& device) {
+  const bool wants_gpu = solver.has_solver_mode() &&
+                         solver.solver_mode() == caffe::SolverParameter::GPU &&
+                         device.devices.empty();
+  if (wants_gpu) {
+    fail_at(position_of(solver, "solver_mode"),
+            "solver_mode: GPU, but this build cannot run on a GPU yet; --devices cpu trains on the "
+            "CPU");
+  }
+}
+
+void log_waiting(Solver& solver) {
+  for (const auto& [layer, reader] : solver.net().readers()) {
+    LOG(INFO) << fmt::format("Layer \"{}\" waited {:.1f} s for data.", layer,
+                             reader->seconds_waiting());
+  }
+}
+
+}  // namespace
+
+int train(const TrainOptions& options) {
+  caffe::SolverParameter param = read_solver(options.solver);
+  check_mode(param, options.device);
+  set_train_state(param, options);
+  SignalWatch signals(parse_signal_action(options.sigint_effect, "sigint_effect"),
+                      parse_signal_action(options.sighup_effect, "sighup_effect"));
+  const std::unique_ptr<Device> device = choose_device(options.device);
+  SolverOptions solver_options;
+  solver_options.signals = &signals;
+  if (!options.snapshot.empty()) {
+    solver_options.snapshot = resolve_snapshot(options.snapshot, param.snapshot_prefix());
+    LOG_IF(INFO, solver_options.snapshot.empty())
+        << "No snapshot of " << param.snapshot_prefix() << " yet; starting from the beginning.";
+  }
+  // A snapshot brings all weights with it.
+  if (solver_options.snapshot.empty()) {
+    solver_options.weights = !options.weights.empty()
+                                 ? options.weights
+                                 : fmt::format("{}", fmt::join(param.weights(), ","));
+  }
+  Solver solver(param, *device, solver_options);
+  TrainingLog log(param.display(), solver.iteration(), param.max_iter());
+  solver.add_listener(&log);
+  solver.solve();
+  log_waiting(solver);
+  return 0;
+}
+
+}  // namespace crema

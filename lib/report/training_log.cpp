@@ -1,0 +1,73 @@
+#include "report/training_log.h"
+
+#include <fmt/format.h>
+#include <glog/logging.h>
+
+namespace crema {
+namespace {
+
+void log_outputs(const char* kind, const std::vector<OutputValue>& outputs) {
+  int index = 0;
+  for (const OutputValue& output : outputs) {
+    for (const float value : output.values) {
+      LOG(INFO) << fmt::format("    {} net output #{}: {}", kind, index++,
+                               score_text(output.name, value, output.loss_weight));
+    }
+  }
+}
+
+}  // namespace
+
+std::string score_text(const std::string& name, float value, float loss_weight) {
+  std::string text = fmt::format("{} = {:g}", name, value);
+  if (loss_weight != 0) {
+    text += fmt::format(" (* {:g} = {:g} loss)", loss_weight, loss_weight * value);
+  }
+  return text;
+}
+
+TrainingLog::TrainingLog(int display, int first_iteration, int max_iter)
+    : display_(display),
+      first_iteration_(first_iteration),
+      progress_("iterations", max_iter - first_iteration) {}
+
+void TrainingLog::on_iteration(int iteration, int) {
+  progress_.update(iteration - first_iteration_);
+}
+
+void TrainingLog::on_display(const TrainingProgress& progress) {
+  progress_.clear();
+  if (progress.rate) {
+    const double rate = progress.seconds > 0 ? progress.iterations / progress.seconds : 0;
+    LOG(INFO) << fmt::format("Iteration {} ({:g} iter/s, {:g}s/{} iters), loss = {:g}",
+                             progress.iteration, rate, progress.seconds, display_, progress.loss);
+  } else {
+    LOG(INFO) << fmt::format("Iteration {}, loss = {:g}", progress.iteration, progress.loss);
+  }
+  log_outputs("Train", progress.outputs);
+  if (progress.rate) {
+    LOG(INFO) << fmt::format("Iteration {}, lr = {:g}", progress.iteration, *progress.rate);
+  }
+}
+
+void TrainingLog::on_test_start(int iteration, int net) {
+  progress_.clear();
+  LOG(INFO) << fmt::format("Iteration {}, Testing net (#{})", iteration, net);
+}
+
+void TrainingLog::on_test(const TestScores& scores) {
+  if (scores.loss) LOG(INFO) << fmt::format("Test loss: {:g}", *scores.loss);
+  log_outputs("Test", scores.outputs);
+}
+
+void TrainingLog::on_snapshot(const std::string& weights_file, const std::string& state_file) {
+  progress_.clear();
+  const auto kind = [](const std::string& file) {
+    return file.size() > 3 && file.compare(file.size() - 3, 3, ".h5") == 0 ? "HDF5"
+                                                                           : "binary proto";
+  };
+  LOG(INFO) << fmt::format("Snapshotting to {} file {}", kind(weights_file), weights_file);
+  LOG(INFO) << fmt::format("Snapshotting solver state to {} file {}", kind(state_file), state_file);
+}
+
+}  // namespace crema

@@ -1,0 +1,43 @@
+#include <algorithm>
+#include <set>
+#include <string>
+
+#include "op_harness.h"
+
+namespace crema::test {
+namespace {
+
+TEST(LayerTable, IsSortedAndComplete) {
+  const auto& types = layer_types();
+  EXPECT_TRUE(std::is_sorted(types.begin(), types.end(), [](const auto& a, const auto& b) {
+    return std::string(a.type) < b.type;
+  }));
+  const auto* message = caffe::LayerParameter::descriptor();
+  for (const LayerType& row : types) {
+    EXPECT_EQ(&layer_type(row.type), &row);
+    EXPECT_LE(row.min_bottoms, row.max_bottoms) << row.type;
+    EXPECT_LE(row.min_tops, row.max_tops) << row.type;
+    EXPECT_EQ(std::string(row.summary).back(), '.') << row.type;
+    if (*row.parameter != '\0') {
+      EXPECT_NE(message->FindFieldByName(row.parameter), nullptr) << row.type;
+    }
+  }
+}
+
+TEST(LayerTable, RefusesUnknownTypes) {
+  EXPECT_EQ(error_of([] { layer_type("Convolutoin"); }),
+            "unknown layer type \"Convolutoin\"; did you mean \"Convolution\"?");
+  EXPECT_EQ(error_of([] { layer_type("relu"); }),
+            "unknown layer type \"relu\"; did you mean \"ReLU\"?");
+  EXPECT_EQ(error_of([] { layer_type("NoSuchLayer"); }), "unknown layer type \"NoSuchLayer\"");
+  EXPECT_EQ(error_of([] { layer_type(""); }), "the layer has no type");
+}
+
+TEST(LayerTable, TellsKnownTypesFromSlips) {
+  EXPECT_EQ(error_of([] { layer_type("WindowData"); }),
+            "layer type \"WindowData\" is known but not supported yet");
+  EXPECT_THAT(error_of([] { layer_type("Python"); }), testing::HasSubstr("Python code"));
+}
+
+}  // namespace
+}  // namespace crema::test

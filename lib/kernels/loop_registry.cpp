@@ -14,4 +14,10 @@ LoopTable::Function LoopTable::find_erased(const std::string& name, const char* 
   return found->second.second;
 }
 
+std::vector<std::string> LoopTable::names() const {
+  std::vector<std::string> names;
+  for (const auto& [name, loop] : loops_) names.push_back(name);
+  return names;
+}
+
 }  // namespace crema

@@ -6,9 +6,10 @@
 // it under a name in the plugin's table, which the plugin hands to every device that it makes
 // (Device::backend<LoopTable>()):
 //
-//   CREMA_CUDA_LOOP("relu.forward", &pointwise_forward<Cuda, ReluValue, float>)            //
-//   nothing under g++ run_loop(run.device, "relu.forward", &pointwise_forward<Cpu, ReluValue,
-//   float>, …);    // g++ only
+//   CREMA_CUDA_LOOP("relu.forward", &pointwise_forward<Cuda, ReluValue, float>)
+//     is nothing under g++, and
+//   run_loop(run.device, "relu.forward", &pointwise_forward<Cpu, ReluValue, float>, …)
+//     is g++'s alone.
 #pragma once
 
 #include <map>
@@ -16,9 +17,14 @@
 #include <type_traits>
 #include <typeinfo>
 #include <utility>
+#include <vector>
 
 #include "kernels/device_tags.h"
 #include "tensor/device.h"
+
+#ifdef __CUDACC__
+#include "kernels/cuda_plugin.h"
+#endif
 
 namespace crema {
 
@@ -31,6 +37,7 @@ class LoopTable {
   void add(const std::string& name, void (*loop)(const Device&, Parameters...)) {
     loops_[name] = {typeid(*loop).name(), reinterpret_cast<Function>(loop)};
   }
+  std::vector<std::string> names() const;
   /// The loop of this name; internal errors when it is missing or of another type.
   template <class... Parameters>
   auto find(const std::string& name, const Device& device) const {
@@ -63,9 +70,6 @@ void run_loop(Device& device, const char* name, void (*cpu)(const Device&, Param
 #else
 
 namespace cuda {
-/// The plugin's table; defined by the plugin.
-LoopTable& plugin_loops();
-
 struct RegisterLoop {
   template <class... Parameters>
   RegisterLoop(const char* name, void (*loop)(const Device&, Parameters...)) {

@@ -14,7 +14,9 @@
 #include "kernels/device_tags.h"
 #include "tensor/device.h"
 
-#ifndef __CUDACC__
+#ifdef __CUDACC__
+#include "kernels/cuda_plugin.h"
+#else
 #include <omp.h>
 #endif
 
@@ -68,10 +70,6 @@ __global__ void for_each_index(std::int64_t n, Body body) {
     body(i);
   }
 }
-/// The stream of a CUDA device; defined by the CUDA plugin.
-cudaStream_t stream_of(const Device& device);
-/// Turns a launch failure into an error that names `what`.
-void check_launch(const char* what);
 }  // namespace cuda
 
 template <class Body>

@@ -11,11 +11,6 @@
 #include "base/error.h"
 #include "base/text.h"
 
-// gflags' hook for what it does on a wrong command line; exported by the library but in no header.
-namespace gflags {
-extern GFLAGS_DLL_DECL void (*gflags_exitfunc)(int);
-}
-
 namespace crema {
 namespace {
 
@@ -76,6 +71,18 @@ void check_flag_names(int argc, char** argv) {
   }
 }
 
+/// gflags ends the program with 1 over a malformed value, after its own message; ours is a usage error, 2. Its way out is
+/// exit(), so a handler of exit() is the only place to say so.
+void parse_flags(int* argc, char*** argv) {
+  static bool parsing = false;
+  std::atexit([] {
+    if (parsing) std::_Exit(2);
+  });
+  parsing = true;
+  gflags::ParseCommandLineFlags(argc, argv, true);
+  parsing = false;
+}
+
 void check_processor() {
 #if defined(__x86_64__) && defined(__AVX2__)
   require(__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"),
@@ -107,10 +114,7 @@ int run_tool(int argc, char** argv, const ToolInfo& info,
     }
     gflags::SetVersionString("0.1.0");
     check_flag_names(argc, argv);
-    // The text about a malformed value is gflags' own; the exit code is ours.
-    gflags::gflags_exitfunc = [](int) { std::_Exit(2); };
-    gflags::ParseCommandLineFlags(&argc, &argv, true);
-    gflags::gflags_exitfunc = &std::exit;
+    parse_flags(&argc, &argv);
     const std::vector<std::string> arguments(argv + 1, argv + argc);
     const int given = static_cast<int>(arguments.size());
     if (given < info.min_arguments) throw UsageError("too few arguments");

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "data/hdf5_lock.h"
+#include "proto/hdf5_lock.h"
 
 namespace crema {
 namespace {

@@ -26,9 +26,17 @@ void dropout_apply(const Device& device, RandomStream stream, std::uint64_t pass
       [=] CREMA_LOOP_BODY(std::int64_t block) {
         const Philox4 random = stream.block(pass, static_cast<std::uint64_t>(block));
         const std::int64_t first = 4 * block;
-        const int count = n - first < 4 ? static_cast<int>(n - first) : 4;
-        for (int i = 0; i < count; ++i) {
-          to[first + i] = random.x[i] < threshold ? T(0) : from[first + i] * scale;
+        // A factor from the borrow of a subtraction, not from a comparison, which would become a
+        // branch: half of them would be mispredicted (3 times slower).
+        T factor[4];
+        for (int i = 0; i < 4; ++i) {
+          const std::uint64_t below = (std::uint64_t{random.x[i]} - threshold) >> 63;
+          factor[i] = scale * static_cast<T>(static_cast<int>(1 - below));
+        }
+        if (first + 4 <= n) {
+          for (int i = 0; i < 4; ++i) to[first + i] = from[first + i] * factor[i];
+        } else {
+          for (int i = 0; first + i < n; ++i) to[first + i] = from[first + i] * factor[i];
         }
       },
       40);
@@ -72,10 +80,22 @@ class DropoutOp final : public Op {
   float scale_;
 };
 
-class NothingOp final : public Op {
+/// For whoever does not use that the top is a view.
+class CopyOp final : public Op {
  public:
-  void forward(const RunContext&) override {}
-  void backward(const RunContext&) override {}
+  void forward(const RunContext& run) override { copy(run.bottoms[0], run.tops[0]); }
+  void backward(const RunContext& run) override {
+    if (run.top_gradients[0]) {
+      copy(run.top_gradients[0], run.bottom_gradients[0]);
+    } else {
+      run.bottom_gradients[0].fill_zero();
+    }
+  }
+
+ private:
+  static void copy(const Tensor& from, const Tensor& to) {
+    if (from.read() != to.read()) from.copy_to(to);
+  }
 };
 
 class DropoutLayer final : public Layer {
@@ -95,7 +115,7 @@ class DropoutLayer final : public Layer {
 
   bool any_layout() const override { return true; }
   std::unique_ptr<Op> plan(const PlanRequest& request) const override {
-    if (!active()) return std::make_unique<NothingOp>();
+    if (!active()) return std::make_unique<CopyOp>();
     return std::make_unique<DropoutOp>(ratio_, request.seed, name());
   }
   bool backward_reads_bottom(int) const override { return false; }

@@ -1,7 +1,9 @@
-// What the graph asks of a layer type. A layer is one .cpp without a header; its row in all.cpp makes it known.
+// What the graph asks of a layer type. A layer is one .cpp without a header; its row in all.cpp
+// makes it known.
 //
-// A layer object holds the parsed parameters and knows shapes; it runs nothing. plan() makes the Op that runs, for
-// given shapes, layouts and device. One layer may have several ops alive, one for each input shape in use.
+// A layer object holds the parsed parameters and knows shapes; it runs nothing. plan() makes the Op
+// that runs, for given shapes, layouts and device. One layer may have several ops alive, one for
+// each input shape in use.
 #pragma once
 
 #include <cstdint>
@@ -35,8 +37,8 @@ struct Inference {
 /// One way to run a layer: the layouts that its tensors have then, and a guess of what it costs.
 struct LayoutChoice {
   std::vector<Layout> bottoms, tops, params;
-  /// Seconds of a forward pass, roughly; only differences between the choices of a layer matter. Reorders
-  /// that become necessary are added by the layout pass.
+  /// Seconds of a forward pass, roughly; only differences between the choices of a layer matter.
+  /// Reorders that become necessary are added by the layout pass.
   double cost = 0;
 };
 
@@ -72,21 +74,24 @@ class Layer {
   const std::string& name() const { return definition_.name(); }
   const std::string& type() const { return definition_.type(); }
   caffe::Phase phase() const { return definition_.phase(); }
-  /// `net.prototxt:41` of a field ("pooling_param.pad") or of the layer, "" when not read from a text file.
+  /// `net.prototxt:41` of a field ("pooling_param.pad") or of the layer, "" when not read from a
+  /// text file.
   std::string position(const std::string& field = "") const;
 
-  /// The net's seed, set right after the layer is made: what data layers shuffle, crop and mirror by.
+  /// The net's seed, set right after the layer is made: what data layers shuffle, crop and mirror
+  /// by.
   void set_seed(std::uint64_t seed) { seed_ = seed; }
   std::uint64_t seed() const { return seed_; }
 
-  /// Shapes, parameters and work; allocates no blob. The only place that knows Caffe's rounding: engines are
-  /// given the output size. Errors are user errors; the caller adds the layer's name and place.
+  /// Shapes, parameters and work; allocates no blob. The only place that knows Caffe's rounding:
+  /// engines are given the output size. Errors are user errors; the caller adds the layer's name
+  /// and place.
   virtual Inference infer(const std::vector<Shape>& bottoms) const = 0;
 
   /// The ways to run, best first is not required. Default: every tensor plain.
   virtual std::vector<LayoutChoice> layouts(const LayoutRequest& request) const;
-  /// An elementwise layer runs on whatever layout bottom 0 has; all tensors then share it and layouts() is not
-  /// asked. f(0) must be 0, or the op must keep padding zero.
+  /// An elementwise layer runs on whatever layout bottom 0 has; all tensors then share it and
+  /// layouts() is not asked. f(0) must be 0, or the op must keep padding zero.
   virtual bool any_layout() const { return false; }
 
   virtual std::unique_ptr<Op> plan(const PlanRequest& request) const = 0;
@@ -98,7 +103,8 @@ class Layer {
   virtual bool forward_in_place() const { return false; }
   /// Backward may write the gradient of bottom 0 over that of top 0.
   virtual bool backward_in_place() const { return false; }
-  /// Top `top` is bottom 0 under another name and perhaps shape: same memory, forward does nothing for it.
+  /// Top `top` is bottom 0 under another name and perhaps shape: same memory, forward does nothing
+  /// for it.
   virtual bool is_view(int /*top*/) const { return false; }
   /// Likewise the gradient of bottom 0 is that of top 0, and backward does nothing.
   virtual bool is_gradient_view() const { return false; }
@@ -109,7 +115,8 @@ class Layer {
   virtual bool differentiable(int /*bottom*/) const { return true; }
   /// Caffe's force_backward wants a gradient for this bottom.
   virtual bool allow_force_backward(int bottom) const { return differentiable(bottom); }
-  /// Weight of the first top in the net's loss when the definition gives none: 1 for losses, else 0.
+  /// Weight of the first top in the net's loss when the definition gives none: 1 for losses, else
+  /// 0.
   virtual float default_loss_weight() const { return 0; }
   /// Tops to add without a name when the definition has fewer (losses: 1).
   virtual int anonymous_tops() const { return 0; }

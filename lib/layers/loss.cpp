@@ -51,7 +51,7 @@ void Labels::refuse(std::int64_t index) const {
   const std::string record =
       run_.describe_item ? run_.describe_item(static_cast<int>(item)) : std::string();
   if (!record.empty()) place += fmt::format(" ({})", record);
-  fail("label {} of {} is not in 0..{} (labels start at 0)", values_[index], place, classes_ - 1);
+  fail("label {:g} of {} is not in 0..{} (labels start at 0)", values_[index], place, classes_ - 1);
 }
 
 }  // namespace crema

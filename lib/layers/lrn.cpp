@@ -135,7 +135,7 @@ class LrnLayer final : public Layer {
   }
 
   Inference infer(const std::vector<Shape>& bottoms) const override {
-    require(bottoms[0].axes() == 4, "LRN needs a bottom of 4 axes (N x C x H x W), not {} ({})",
+    require(bottoms[0].axes() == 4, "the bottom must have 4 axes (N x C x H x W), not {} ({})",
             bottoms[0].axes(), bottoms[0].str());
     Inference inference;
     inference.tops = {bottoms[0]};

@@ -11,7 +11,8 @@
 
 namespace crema {
 
-/// What an op may touch while it runs. Indices are those of the layer's bottoms, tops and parameters.
+/// What an op may touch while it runs. Indices are those of the layer's bottoms, tops and
+/// parameters.
 struct RunContext {
   Device& device;
 
@@ -36,7 +37,8 @@ struct RunContext {
 
   /// Number of forward passes this net has done before this one: the step of random streams.
   std::uint64_t pass = 0;
-  /// Where item `i` of the batch came from ("record "00000012" of train_lmdb"), or "" when nobody knows.
+  /// Where item `i` of the batch came from ("record "00000012" of train_lmdb"), or "" when nobody
+  /// knows.
   std::function<std::string(int item)> describe_item;
 };
 

@@ -152,7 +152,7 @@ class PoolingLayer final : public Layer {
 
   PoolingShape pooling_shape(const Shape& bottom) const {
     const caffe::PoolingParameter& p = definition().pooling_param();
-    require(bottom.axes() == 4, "pooling needs a bottom of 4 axes (N x C x H x W), not {} ({})",
+    require(bottom.axes() == 4, "the bottom must have 4 axes (N x C x H x W), not {} ({})",
             bottom.axes(), bottom.str());
     PoolingShape s;
     s.method = p.pool() == caffe::PoolingParameter::MAX ? PoolMethod::kMax : PoolMethod::kAverage;

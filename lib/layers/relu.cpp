@@ -21,6 +21,12 @@ struct ReluValue {
   }
 };
 
+/// x or slope * x, in a form that vectorises: a product under a condition does not.
+template <class T>
+CREMA_FUNCTOR inline T leaky(T x, T slope) {
+  return (x < 0 ? T(0) : x) + slope * (x < 0 ? x : T(0));
+}
+
 /// 0 < slope (or NaN, or whatever a user writes there, but not below 0).
 struct LeakyReluValue {
   static constexpr bool kReadsBottom = false, kReadsTop = true;
@@ -28,11 +34,11 @@ struct LeakyReluValue {
   float slope;
   template <class T>
   CREMA_FUNCTOR T y(T x) const {
-    return x < 0 ? slope * x : x;
+    return leaky(x, T(slope));
   }
   template <class T>
   CREMA_FUNCTOR T dx(T, T y, T dy) const {
-    return y > 0 ? dy : slope * dy;
+    return dy * (y > 0 ? T(1) : T(slope));
   }
 };
 
@@ -42,11 +48,11 @@ struct NegativeSlopeReluValue {
   float slope;
   template <class T>
   CREMA_FUNCTOR T y(T x) const {
-    return x < 0 ? slope * x : x;
+    return leaky(x, T(slope));
   }
   template <class T>
   CREMA_FUNCTOR T dx(T x, T, T dy) const {
-    return x > 0 ? dy : slope * dy;
+    return dy * (x > 0 ? T(1) : T(slope));
   }
 };
 

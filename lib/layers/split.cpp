@@ -9,7 +9,12 @@ namespace {
 
 class SplitOp final : public Op {
  public:
-  void forward(const RunContext&) override {}
+  void forward(const RunContext& run) override {
+    // Nothing where the tops are views, as they should be.
+    for (const Tensor& top : run.tops) {
+      if (top.read() != run.bottoms[0].read()) run.bottoms[0].copy_to(top);
+    }
+  }
 
   void backward(const RunContext& run) override {
     const Tensor& sum = run.bottom_gradients[0];

@@ -367,7 +367,7 @@ void Net::load_layer(const Node& node, const StoredLayer& stored) {
   }
 }
 
-caffe::NetParameter Net::to_proto(bool with_gradients) const {
+caffe::NetParameter Net::to_proto(bool with_gradients, bool owned_only) const {
   caffe::NetParameter net;
   net.set_name(impl_->built.name);
   for (const Node& node : impl_->built.nodes) {
@@ -383,6 +383,8 @@ caffe::NetParameter Net::to_proto(bool with_gradients) const {
     }
     for (const int param : node.params) {
       caffe::BlobProto* blob = layer->add_blobs();
+      const int owner = impl_->built.params[at(param)].owner;
+      if (owned_only && &impl_->built.nodes[at(owner)] != &node) continue;
       const Tensor& data = impl_->store->data(param);
       crema::to_proto(data.shape(), read_plain(data).data(), blob);
       if (with_gradients && impl_->store->gradient(param)) {

@@ -108,8 +108,9 @@ class Net {
   /// A layer that fits in name but not in number or shape of blobs is an error that names both
   /// shapes.
   LoadReport load(const StoredWeights& weights);
-  /// The net as Caffe stores it: definition with blobs.
-  caffe::NetParameter to_proto(bool with_gradients = false) const;
+  /// The net as Caffe stores it: definition with blobs. `owned_only`: shared parameters have values
+  /// in their owner alone, as HDF5 files have it.
+  caffe::NetParameter to_proto(bool with_gradients = false, bool owned_only = false) const;
 
   /// Forward passes done: the step of random masks. Kept in snapshots.
   std::uint64_t passes() const;

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::int64_t kTile = 256;    ///< channels (channels-last) or positions (plain) of a tile
 constexpr std::int64_t kMaxHalf = 16;  ///< wider windows take the loop version
-constexpr std::int64_t kPlainTile = 64;
+constexpr std::int64_t kPlainTile = 256;
 
 /// s^-beta for the exponents that nets use, with square roots, which vectorise; pow() else.
 struct ThreeQuarters {

@@ -37,6 +37,29 @@ void for_each_plane(const Device& device, const PoolingShape& shape, const Body&
                   });
 }
 
+/// A row of outputs is made in strips, in arrays that nothing else can alias.
+constexpr std::int64_t kStrip = 64;
+
+/// Calls body(first, last, from) for each tap of the row of windows `oh`: for outputs first ..
+/// last-1 of the strip that starts at `strip` the tap is from[(o - strip) * stride].
+template <class Body>
+[[gnu::always_inline]] inline void for_each_tap(const PoolAxis& rows, const PoolAxis& columns,
+                                                const float* image, std::int64_t oh,
+                                                std::int64_t strip, std::int64_t width,
+                                                const Body& body) {
+  const Span window = rows.window(oh);
+  for (std::int64_t h = window.first; h < window.last; ++h) {
+    const std::int64_t place = (h - rows.start(oh)) * columns.kernel;
+    for (std::int64_t k = 0; k < columns.kernel; ++k) {
+      const Span outputs = outputs_of_tap(columns, k);
+      const std::int64_t first = std::max<std::int64_t>(outputs.first - strip, 0);
+      const std::int64_t last = std::min(outputs.last - strip, width);
+      const float* const from = image + h * columns.in + (k - columns.pad) + strip * columns.stride;
+      with_stride(columns.stride, [&](auto stride) { body(first, last, from, stride, place + k); });
+    }
+  }
+}
+
 template <bool kWinners, class Index>
 void max_forward(const Device& device, const PoolingShape& shape, const float* bottom, float* top,
                  Index* winners) {
@@ -44,29 +67,29 @@ void max_forward(const Device& device, const PoolingShape& shape, const float* b
   const PoolAxis columns = columns_of(shape);
   for_each_plane(device, shape, [=](std::int64_t plane) {
     const float* const image = bottom + plane * rows.in * columns.in;
+    float best[kStrip];
+    std::int32_t winner[kStrip];
     for (std::int64_t oh = 0; oh < rows.out; ++oh) {
-      const std::int64_t at = (plane * rows.out + oh) * columns.out;
-      float* const y = top + at;
-      Index* const winner = kWinners ? winners + at : nullptr;
-      for (std::int64_t ow = 0; ow < columns.out; ++ow) {
-        y[ow] = -FLT_MAX;
-        if constexpr (kWinners) winner[ow] = kNoWinner<Index>;
-      }
-      const Span window = rows.window(oh);
-      for (std::int64_t h = window.first; h < window.last; ++h) {
-        const std::int64_t place = (h - rows.start(oh)) * columns.kernel;
-        for (std::int64_t k = 0; k < columns.kernel; ++k) {
-          const Span outputs = outputs_of_tap(columns, k);
-          const float* const from = image + h * columns.in + (k - columns.pad);
-          const auto index = static_cast<Index>(place + k);
-          with_stride(columns.stride, [=](auto stride) {
-            for (std::int64_t ow = outputs.first; ow < outputs.last; ++ow) {
-              const float x = from[ow * stride];
-              const float best = y[ow];
-              y[ow] = x > best ? x : best;
-              if constexpr (kWinners) winner[ow] = x > best ? index : winner[ow];
-            }
-          });
+      for (std::int64_t strip = 0; strip < columns.out; strip += kStrip) {
+        const std::int64_t width = std::min(kStrip, columns.out - strip);
+        for (std::int64_t o = 0; o < width; ++o) {
+          best[o] = -FLT_MAX;
+          winner[o] = -1;
+        }
+        for_each_tap(rows, columns, image, oh, strip, width,
+                     [&](std::int64_t first, std::int64_t last, const float* from, auto stride,
+                         std::int64_t place) {
+                       const auto index = static_cast<std::int32_t>(place);
+                       for (std::int64_t o = first; o < last; ++o) {
+                         const float x = from[o * stride];
+                         if constexpr (kWinners) winner[o] = x > best[o] ? index : winner[o];
+                         best[o] = x > best[o] ? x : best[o];
+                       }
+                     });
+        const std::int64_t at = (plane * rows.out + oh) * columns.out + strip;
+        std::copy(best, best + width, top + at);
+        if constexpr (kWinners) {
+          for (std::int64_t o = 0; o < width; ++o) winners[at + o] = static_cast<Index>(winner[o]);
         }
       }
     }
@@ -112,23 +135,20 @@ void average_forward_plain(const Device& device, const PoolingShape& shape, cons
   const PoolAxis columns = columns_of(shape);
   for_each_plane(device, shape, [=](std::int64_t plane) {
     const float* const image = bottom + plane * rows.in * columns.in;
+    float sums[kStrip];
     for (std::int64_t oh = 0; oh < rows.out; ++oh) {
-      float* const y = top + (plane * rows.out + oh) * columns.out;
-      std::fill(y, y + columns.out, 0.0f);
-      const Span window = rows.window(oh);
-      for (std::int64_t h = window.first; h < window.last; ++h) {
-        for (std::int64_t k = 0; k < columns.kernel; ++k) {
-          const Span outputs = outputs_of_tap(columns, k);
-          const float* const from = image + h * columns.in + (k - columns.pad);
-          with_stride(columns.stride, [=](auto stride) {
-            for (std::int64_t ow = outputs.first; ow < outputs.last; ++ow) {
-              y[ow] += from[ow * stride];
-            }
-          });
+      for (std::int64_t strip = 0; strip < columns.out; strip += kStrip) {
+        const std::int64_t width = std::min(kStrip, columns.out - strip);
+        std::fill(sums, sums + width, 0.0f);
+        for_each_tap(rows, columns, image, oh, strip, width,
+                     [&](std::int64_t first, std::int64_t last, const float* from, auto stride,
+                         std::int64_t) {
+                       for (std::int64_t o = first; o < last; ++o) sums[o] += from[o * stride];
+                     });
+        float* const y = top + (plane * rows.out + oh) * columns.out + strip;
+        for (std::int64_t o = 0; o < width; ++o) {
+          y[o] = sums[o] / static_cast<float>(rows.divisor(oh) * columns.divisor(strip + o));
         }
-      }
-      for (std::int64_t ow = 0; ow < columns.out; ++ow) {
-        y[ow] /= static_cast<float>(rows.divisor(oh) * columns.divisor(ow));
       }
     }
   });

@@ -21,9 +21,6 @@ std::string reason() {
   return text.empty() ? "HDF5 gives no reason" : text;
 }
 
-/// The library prints whole stacks to standard error unless told not to.
-void be_quiet() { H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr); }
-
 Handle checked(hid_t id, Handle::Close close, const char* verb, const std::string& name) {
   if (id < 0) fail("cannot {} \"{}\" in the HDF5 file: {}", verb, name, reason());
   return Handle(id, close);
@@ -89,14 +86,12 @@ bool Handle::reset() {
 }
 
 Handle open_file(const std::string& path) {
-  be_quiet();
   const hid_t id = H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
   if (id < 0) fail("cannot open {} as an HDF5 file: {}", path, reason());
   return Handle(id, H5Fclose);
 }
 
 Handle create_file(const std::string& path) {
-  be_quiet();
   const hid_t id = H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
   if (id < 0) fail("cannot create the HDF5 file {}: {}", path, reason());
   return Handle(id, H5Fclose);

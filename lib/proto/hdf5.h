@@ -1,6 +1,6 @@
 // The little of HDF5 that Crema needs, as functions that fail with a sentence.
 //
-// The library behind it is not safe for use from several threads at once; callers see to that.
+// The library behind it is not safe for use from several threads at once: callers hold an Hdf5Lock.
 #pragma once
 
 #include <hdf5.h>

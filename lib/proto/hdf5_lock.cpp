@@ -1,4 +1,4 @@
-#include "data/hdf5_lock.h"
+#include "proto/hdf5_lock.h"
 
 namespace crema {
 namespace {

@@ -7,6 +7,7 @@
 #include "proto/blobs.h"
 #include "proto/file_kind.h"
 #include "proto/hdf5.h"
+#include "proto/hdf5_lock.h"
 #include "proto/io.h"
 #include "proto/mapped_file.h"
 #include "proto/weights_hdf5.h"
@@ -98,6 +99,7 @@ caffe::SolverState read_solver_state(const std::string& path) {
   const MappedFile file(path);
   const FileKind kind = kind_of(file.bytes());
   if (kind == FileKind::kHdf5) {
+    const Hdf5Lock lock;
     const hdf5::Handle hdf5_file = hdf5::open_file(path);
     require_state(hdf5_file, path);
     return with_context(path, [&] { return read_hdf5_state(hdf5_file); });
@@ -114,6 +116,7 @@ caffe::SolverState read_solver_state(const std::string& path) {
 void write_solver_state(const caffe::SolverState& state, const std::string& path,
                         WeightFormat format) {
   if (format == WeightFormat::kHdf5) {
+    const Hdf5Lock lock;
     write_hdf5_state(state, path);
   } else {
     write_binary(state, path);

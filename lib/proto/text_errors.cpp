@@ -96,7 +96,7 @@ std::string similar_field(const std::string& field, const Descriptor& message) {
   }
   const std::string nearest = nearest_name(field.substr(0, field.size() - cut), candidates);
   if (nearest.empty()) return parameter ? "" : did_you_mean(field, field_names(message));
-  return fmt::format("; did you mean \"{}{}\"?", nearest, parameter ? suffix : "");
+  return fmt::format("; did you mean \"{}\"?", parameter ? nearest + "_param" : nearest);
 }
 
 std::string unknown_field(const std::string& field, const std::vector<TextBlock>& blocks,

@@ -7,6 +7,7 @@
 #include "base/files.h"
 #include "proto/blobs.h"
 #include "proto/hdf5.h"
+#include "proto/hdf5_lock.h"
 
 namespace crema {
 namespace {
@@ -103,6 +104,7 @@ int blob_index(const std::string& name) {
 }
 
 std::vector<StoredLayer> read_hdf5_weights(const std::string& path) {
+  const Hdf5Lock lock;
   const hdf5::Handle file = hdf5::open_file(path);
   if (!hdf5::exists(file, "data")) fail("{} {}", path, refusal(file));
   for (const hdf5::Entry& entry : hdf5::entries(file)) {
@@ -131,6 +133,7 @@ void write_hdf5_weights(const caffe::NetParameter& net, const std::string& path)
     require(names.insert(layer.name()).second,
             "two layers are called \"{}\", which cannot be saved as HDF5", layer.name());
   }
+  const Hdf5Lock lock;
   write_file_atomically(path, [&](const std::string& temporary) {
     hdf5::Handle file = hdf5::create_file(temporary);
     {

@@ -318,7 +318,8 @@ void Solver::snapshot() {
   const WeightFormat format = snapshot_format(param_);
   const SnapshotFiles files = snapshot_files(param_.snapshot_prefix(), iteration_, format);
   // Weights first: a state is only there when its weights are.
-  write_weights(net_->to_proto(param_.snapshot_diff()), files.weights, format);
+  write_weights(net_->to_proto(param_.snapshot_diff(), format == WeightFormat::kHdf5),
+                files.weights, format);
   caffe::SolverState state;
   state.set_iter(iteration_);
   state.set_learned_net(files.weights);

@@ -20,6 +20,7 @@ Result run_here(const std::function<void(Report*)>& body) {
   Result result;
   try {
     body(&report);
+    report.check(!report.empty(), "nothing was compared");
     result.outcome = report.failed() ? Outcome::kFail : Outcome::kPass;
     result.text = report.failed() ? report.reason() : report.notes();
   } catch (const Error& error) {

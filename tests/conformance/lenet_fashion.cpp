@@ -18,6 +18,9 @@ namespace fs = boost::filesystem;
 namespace {
 
 constexpr int kComparedIterations = 200;
+// spread.json is one sample, of two kernels, of how rounding grows; a third one departs as far, but
+// not at the same iterations (oneDNN: up to 1.6 times the interpolated bound between 20 and 100).
+constexpr double kSpreadMargin = 2;
 constexpr double kScoreTolerance = 0.005, kScoreLossTolerance = 0.02;
 
 /// The departure that spread.json allows up to an iteration, linear between those it names.
@@ -55,7 +58,7 @@ void compare_losses(const TrainingRecord& record, Report* report) {
     report->check(display.iteration == std::stoi(rows[i][0]),
                   fmt::format("display {} is of iteration {}", i, display.iteration));
     report->compare(fmt::format("loss of iteration {}", display.iteration), display.loss, expected,
-                    spread.at(display.iteration) + printed, 1);
+                    kSpreadMargin * spread.at(display.iteration) + printed, 1);
   }
 }
 

@@ -33,6 +33,7 @@ void Report::compare(const std::string& what, const std::vector<float>& values,
     fail(fmt::format("{} has {} values, expected {}", what, values.size(), expected.size()));
     return;
   }
+  ++compared_;
   double scale = 1;
   for (const float x : expected) scale = std::max(scale, std::abs(static_cast<double>(x)));
   double worst = 0;
@@ -51,6 +52,7 @@ void Report::compare(const std::string& what, const std::vector<float>& values,
 
 void Report::compare(const std::string& what, double value, double expected, double tolerance,
                      double scale) {
+  ++compared_;
   const double off = distance(value, expected);
   const double error = off == 0 ? 0 : off / scale;
   largest_error_ = std::max(largest_error_, error);

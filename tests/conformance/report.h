@@ -34,6 +34,8 @@ class Report {
   void check(bool ok, const std::string& reason) {
     if (!ok) fail(reason);
   }
+  /// A case that compares nothing must not pass.
+  bool empty() const { return compared_ == 0 && failures_ == 0 && notes_.empty(); }
   /// To be printed behind the case, whatever its outcome.
   void note(std::string text);
 
@@ -49,7 +51,7 @@ class Report {
                 double error, double tolerance);
 
   double largest_error_ = 0;
-  int failures_ = 0;
+  int compared_ = 0, failures_ = 0;
   std::string first_failure_;
   std::string notes_;
 };

@@ -223,6 +223,9 @@ void run_tool_case(const std::string& folder, Report* report) {
       argument = "our_" + argument;
   }
   const std::string output = run_command(command_of(tool, arguments));
+  require(description.contains("lines") || description.contains("items") || !files.empty(),
+          "expected.json expects nothing");
+  report->note(fmt::format("{} bytes of log", output.size()));
   if (description.contains("lines")) compare_lines(output, description["lines"], report);
   if (description.contains("items")) compare_items(description, report);
   for (const std::string& file : files) compare_files(tool, "our_" + file, file, report);

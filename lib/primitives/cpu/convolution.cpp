@@ -80,10 +80,12 @@ BackwardWeights::primitive_desc params_plan(const Terms& t, bool bias, const dnn
   return {desc, user_scratchpad(), engine, forward};
 }
 
-/// oneDNN's reference and im2col implementations are slower than our loop or no better.
-bool is_slow(const std::string& implementation) {
-  return implementation.starts_with("ref") || implementation.starts_with("gemm") ||
-         implementation.find(":gemm:") != std::string::npos;
+/// oneDNN's reference implementations are slower than our loop.
+bool is_reference(const std::string& implementation) { return implementation.starts_with("ref"); }
+
+/// Its im2col is no better than ours, which spares the change of layout.
+bool is_im2col(const std::string& implementation) {
+  return implementation.starts_with("gemm") || implementation.find(":gemm:") != std::string::npos;
 }
 
 /// Why oneDNN is not to be asked at all; empty if it may be.
@@ -116,25 +118,27 @@ std::optional<Plans> make_plans(Device& device, const ConvolutionShape& shape, b
   const dnnl::engine& engine = device.backend<DnnlBackend>().engine;
   const ThreadScope threads(device);
   Plans plans;
-  const auto slow = [refusal](const char* pass, const auto& plan) {
-    if (!is_slow(plan.impl_info_str())) return false;
-    *refusal = fmt::format("{} would run as \"{}\"", pass, plan.impl_info_str());
+  // im2col is turned down for forward alone: a first layer's bottom gradient, which nobody wants,
+  // must not cost the rest its fast kernels.
+  const auto slow = [refusal](const char* pass, const std::string& implementation, bool im2col) {
+    if (!is_reference(implementation) && !(im2col && is_im2col(implementation))) return false;
+    *refusal = fmt::format("{} would run as \"{}\"", pass, implementation);
     return true;
   };
   const char* pass = "forward";
   try {
     const Terms terms(shape);
     plans.forward = forward_plan(terms, shape.bias, engine);
-    if (slow(pass, plans.forward)) return std::nullopt;
+    if (slow(pass, plans.forward.impl_info_str(), true)) return std::nullopt;
     pass = "the gradient of the bottom";
     if (bottom_gradient) {
       plans.bottom = bottom_plan(terms, engine, plans.forward);
-      if (slow(pass, plans.bottom)) return std::nullopt;
+      if (slow(pass, plans.bottom.impl_info_str(), false)) return std::nullopt;
     }
     pass = "the gradient of the weights";
     if (param_gradients) {
       plans.params = params_plan(terms, shape.bias, engine, plans.forward);
-      if (slow(pass, plans.params)) return std::nullopt;
+      if (slow(pass, plans.params.impl_info_str(), false)) return std::nullopt;
     }
   } catch (const dnnl::error& error) {
     *refusal = fmt::format("{}: {}", pass, error.what());

@@ -6,7 +6,7 @@
 #include <sstream>
 
 #include "data/batch_reader.h"
-#include "data/hdf5_lock.h"
+#include "proto/hdf5_lock.h"
 #include "fixtures.h"
 #include "proto/hdf5.h"
 #include "proto/io.h"

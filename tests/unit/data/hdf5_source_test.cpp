@@ -4,7 +4,7 @@
 #include <set>
 
 #include "data/batch_reader.h"
-#include "data/hdf5_lock.h"
+#include "proto/hdf5_lock.h"
 #include "data/hdf5_rows.h"
 #include "fixtures.h"
 #include "proto/hdf5.h"

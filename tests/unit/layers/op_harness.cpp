@@ -214,7 +214,8 @@ Result run(const Layer& layer, const std::vector<Blob>& bottoms, const std::vect
                      options.pass,
                      options.describe_item};
   for (std::size_t i = 0; i < context.tops.size(); ++i) {
-    if (layer.is_view(static_cast<int>(i)) || (in_place && i == 0)) {
+    const bool view = options.views && layer.is_view(static_cast<int>(i));
+    if (view || (in_place && i == 0)) {
       context.tops[i] =
           Tensor(*device, inference.tops[i], choice.tops[i], bottom_memory[0]->tensor().update());
     }
@@ -255,8 +256,8 @@ Result run(const Layer& layer, const std::vector<Blob>& bottoms, const std::vect
   for (std::size_t i = 0; i < bottoms.size(); ++i) {
     if (bottom_wanted[i]) context.bottom_gradients[i] = bottom_gradient_memory[i]->tensor();
   }
-  const bool gradient_in_place =
-      layer.is_gradient_view() || (options.in_place && layer.backward_in_place());
+  const bool gradient_in_place = (options.views && layer.is_gradient_view()) ||
+                                 (options.in_place && layer.backward_in_place());
   if (gradient_in_place && context.top_gradients[0] && bottom_wanted[0]) {
     context.bottom_gradients[0] =
         Tensor(*device, shapes[0], choice.bottoms[0], context.top_gradients[0].update());
@@ -373,6 +374,10 @@ void check_layer(const std::string& text, const std::vector<Blob>& bottoms,
       }
       expect_same(run(*layer, bottoms, params, gradients, options), sum, 1e-5, "accumulated");
     }
+    RunOptions copies;
+    copies.layout = layout;
+    copies.views = false;
+    expect_same(run(*layer, bottoms, params, gradients, copies), reference, 1e-5, "copies");
     // Nothing from above is like zeros from above, here as everywhere.
     RunOptions options;
     options.layout = layout;

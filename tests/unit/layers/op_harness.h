@@ -32,6 +32,7 @@ struct RunOptions {
   int layout = 0;  ///< index into layouts(): 0 is plain, see layout_count()
   int threads = 1;
   bool in_place = false;  ///< where the layer says that it can
+  bool views = true;      ///< share memory where the layer says that a top or gradient is a view
   bool backward = true;
   /// Gradients by which bottoms (all that are differentiable, if empty) and parameters (all).
   std::vector<char> bottom_gradients, param_gradients;
@@ -63,9 +64,10 @@ std::vector<Blob> spread_gradients(const Layer& layer, const std::vector<Blob>& 
 
 void expect_near(const Blob& actual, const Blob& expected, double tolerance, const char* what);
 
-/// In place = not in place, any number of threads, every layout = plain, accumulated = started at 0
-/// plus what was there, no gradient from above = zero gradient; then finite differences with step
-/// `h` for all differentiable bottoms and all parameters. h 0: no finite differences.
+/// In place = not in place, any number of threads, every layout = plain, views = copies,
+/// accumulated = started at 0 plus what was there, no gradient from above = zero gradient; then
+/// finite differences with step `h` for all differentiable bottoms and all parameters. h 0: no
+/// finite differences.
 void check_layer(const std::string& text, const std::vector<Blob>& bottoms,
                  const std::vector<Blob>& params, double h = 1e-2, double tolerance = 2e-3);
 

@@ -58,7 +58,7 @@ TEST(Pooling, Grid) {
          {"kernel_size: 2 stride: 2", "kernel_size: 3 stride: 2", "kernel_size: 3 stride: 1",
           "kernel_size: 3 stride: 2 pad: 1", "kernel_size: 2 stride: 2 pad: 1",
           "kernel_size: 2 stride: 3", "kernel_size: 3 stride: 2 pad: 1 round_mode: FLOOR",
-          "global_pooling: true", "kernel_h: 3 kernel_w: 1 stride_h: 1 stride_w: 2"}) {
+          "global_pooling: true", "kernel_h: 3 kernel_w: 1 stride_h: 2 stride_w: 1"}) {
       const std::string text = layer(std::string("pool: ") + pool + " " + fields);
       check_layer(text, {spread({2, 3, 5, 8})}, {}, 2e-3, 5e-3);
     }
@@ -103,7 +103,7 @@ TEST(Pooling, Errors) {
   EXPECT_EQ(infer_error(layer("pool: AVE kernel_size: 2", R"(top: "a" top: "b")"), image),
             "a second top (the index of the maximum) is for MAX pooling only");
   EXPECT_EQ(infer_error(layer("kernel_size: 2"), {{2, 3, 4}}),
-            "pooling needs a bottom of 4 axes (N x C x H x W), not 3 (2x3x4)");
+            "the bottom must have 4 axes (N x C x H x W), not 3 (2x3x4)");
 }
 
 }  // namespace

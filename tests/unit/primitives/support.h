@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <dnnl.hpp>
 #include <random>
 #include <string>
 #include <vector>
@@ -88,6 +89,11 @@ double inner(const std::vector<T>& a, const std::vector<T>& b) {
     sum += static_cast<double>(a[i]) * static_cast<double>(b[i]);
   }
   return sum;
+}
+
+/// oneDNN has fast convolutions on this machine (and with this ONEDNN_MAX_CPU_ISA).
+inline bool onednn_is_fast() {
+  return static_cast<int>(dnnl::get_effective_cpu_isa()) >= static_cast<int>(dnnl::cpu_isa::avx2);
 }
 
 }  // namespace crema::testing

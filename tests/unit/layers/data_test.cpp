@@ -1,0 +1,31 @@
+// Data and HDF5Data: the layers around the readers that data/ tests.
+
+#include "data/batch_reader.h"
+#include "op_harness.h"
+
+namespace crema::test {
+namespace {
+
+TEST(Data, MissingDatabaseIsAnErrorOfShapeInference) {
+  const auto layer = make(
+      "name: 'd' type: 'Data' top: 'data' data_param { source: '/no/such_lmdb' backend: LMDB "
+      "batch_size: 4 }");
+  EXPECT_EQ(layer->reader(), nullptr);
+  EXPECT_THAT(error_of([&] { layer->infer({}); }), testing::HasSubstr("/no/such_lmdb"));
+}
+
+TEST(Hdf5Data, RefusesTransformations) {
+  EXPECT_EQ(infer_error("type: 'HDF5Data' top: 'data' transform_param { scale: 2 }", {}),
+            "transform_param has no effect on HDF5 data: transform the values in the file, or with "
+            "layers behind this one");
+}
+
+TEST(Hdf5Data, MissingListIsAnErrorOfShapeInference) {
+  EXPECT_THAT(infer_error("type: 'HDF5Data' top: 'data' hdf5_data_param { source: '/no/list.txt' "
+                          "batch_size: 2 }",
+                          {}),
+              testing::HasSubstr("/no/list.txt"));
+}
+
+}  // namespace
+}  // namespace crema::test

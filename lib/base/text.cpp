@@ -74,7 +74,8 @@ std::string with_thousands(long long value) {
 std::string human_bytes(double bytes) {
   const char* const units[] = {"B", "KB", "MB", "GB", "TB"};
   int unit = 0;
-  while (bytes >= 1000 && unit < 4) {
+  // 999.6 would be rounded to 1e+03.
+  while (bytes >= 999.5 && unit < 4) {
     bytes /= 1000;
     ++unit;
   }

@@ -16,7 +16,9 @@ void finish_rows(const Device& device, std::int64_t m, std::int64_t n, const T* 
       for (std::int64_t j = 0; j < n; ++j) {
         T value = row[j];
         if constexpr (kBias) value += bias[j];
-        if constexpr (kRelu) value = value > T(0) ? value : slope * value;
+        // A product under a condition would not vectorise.
+        if constexpr (kRelu)
+          value = (value < T(0) ? T(0) : value) + slope * (value < T(0) ? value : T(0));
         row[j] = value;
       }
     }

@@ -47,18 +47,20 @@ class CpuDevice final : public Device {
   }
 
   void copy_to_device(const void* host, void* device, std::size_t bytes) override {
-    std::memcpy(device, host, bytes);
+    if (bytes > 0) std::memcpy(device, host, bytes);
     copies_.to_device += bytes;
   }
   void copy_to_host(const void* device, void* host, std::size_t bytes) override {
-    std::memcpy(host, device, bytes);
+    if (bytes > 0) std::memcpy(host, device, bytes);
     copies_.to_host += bytes;
   }
   void copy_within(const void* from, void* to, std::size_t bytes) override {
-    std::memcpy(to, from, bytes);
+    if (bytes > 0) std::memcpy(to, from, bytes);
     copies_.within += bytes;
   }
-  void fill_zero(void* memory, std::size_t bytes) override { std::memset(memory, 0, bytes); }
+  void fill_zero(void* memory, std::size_t bytes) override {
+    if (bytes > 0) std::memset(memory, 0, bytes);
+  }
 };
 
 }  // namespace

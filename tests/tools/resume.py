@@ -304,7 +304,9 @@ class Resume(ToolTest):
 
         ends = list(record_ends())
         self.assertEqual(ends[-1], len(whole))
-        for end in ends[:-1]:
+        # The last three records are the last history, current_step and what Caffe does not have. Without the latter two it
+        # looks like a state of Caffe's.
+        for end in ends[:-3]:
             with self.subTest(end=end):
                 self.copy_snapshots(125, 130)
                 write("out/net_iter_130.solverstate", whole[:end])
@@ -338,7 +340,7 @@ class Resume(ToolTest):
         self.copy_snapshots(150)
         os.mkdir("below")
         os.chdir("below")
-        write("solver.prototxt", training(snapshot_prefix='"../out/net"', net='"../net.prototxt"', max_iter=160))
+        write("solver.prototxt", training(snapshot_prefix='"../out/net"', net="../net.prototxt", max_iter=160))
         text = read("../net.prototxt").decode().replace("../reference", "../../reference")
         write("../net.prototxt", text)
         self.assert_resumed(self.train("--snapshot", "150"), 150)

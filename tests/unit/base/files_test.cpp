@@ -1,0 +1,136 @@
+#include "base/files.h"
+
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include <csignal>
+
+#include "../proto/scratch.h"
+
+namespace crema {
+namespace {
+
+using testing::error_of;
+using testing::Scratch;
+
+std::vector<std::string> names_in(const std::string& folder) {
+  std::vector<std::string> names;
+  for (const auto& entry : boost::filesystem::directory_iterator(folder)) {
+    names.push_back(entry.path().filename().string());
+  }
+  return names;
+}
+
+/// While it lives, no file grows past `bytes`: what a full disk does to a write.
+class FileSizeLimit {
+ public:
+  explicit FileSizeLimit(rlim_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
+    getrlimit(RLIMIT_FSIZE, &before_);
+    const rlimit limit{bytes, before_.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  ~FileSizeLimit() {
+    setrlimit(RLIMIT_FSIZE, &before_);
+    std::signal(SIGXFSZ, handler_);
+  }
+
+ private:
+  void (*handler_)(int);
+  rlimit before_{};
+};
+
+TEST(ReadFileTest, ReadsBytesAsTheyAre) {
+  const Scratch scratch;
+  const std::string bytes("a\0b\r\n\xff", 6);
+  EXPECT_EQ(read_file(scratch.write("a", bytes)), bytes);
+  EXPECT_EQ(read_file(scratch.write("empty", "")), "");
+}
+
+TEST(ReadFileTest, SaysWhatIsWrong) {
+  const Scratch scratch;
+  EXPECT_EQ(error_of([&] { read_file(scratch.path("none")); }),
+            "cannot open " + scratch.path("none") + ": No such file or directory");
+  EXPECT_EQ(error_of([&] { read_file(scratch.folder()); }),
+            scratch.folder() + " is a directory, not a file");
+}
+
+TEST(WriteFileTest, MakesAndReplaces) {
+  const Scratch scratch;
+  const std::string path = scratch.path("file");
+  write_file_atomically(path, "first, which is longer");
+  EXPECT_EQ(read_file(path), "first, which is longer");
+  write_file_atomically(path, "second");
+  EXPECT_EQ(read_file(path), "second");
+  EXPECT_EQ(names_in(scratch.folder()), std::vector<std::string>{"file"});
+}
+
+TEST(WriteFileTest, AFailingWriterLeavesTheOldFileAlone) {
+  const Scratch scratch;
+  const std::string path = scratch.write("file", "old");
+  const auto writer = [](const std::string& temporary) {
+    std::ofstream(temporary) << "half";
+    fail("something broke");
+  };
+  EXPECT_EQ(error_of([&] { write_file_atomically(path, writer); }), "something broke");
+  EXPECT_EQ(read_file(path), "old");
+  EXPECT_EQ(names_in(scratch.folder()), std::vector<std::string>{"file"});
+}
+
+TEST(WriteFileTest, AFullDiskLeavesTheOldFileAlone) {
+  const Scratch scratch;
+  const std::string path = scratch.write("file", "old");
+  std::string error;
+  {
+    const FileSizeLimit limit(4096);
+    error = error_of([&] { write_file_atomically(path, std::string(100000, 'x')); });
+  }
+  EXPECT_NE(error.find("cannot write " + path), std::string::npos) << error;
+  EXPECT_NE(error.find("File too large"), std::string::npos) << error;
+  EXPECT_EQ(read_file(path), "old");
+  EXPECT_EQ(names_in(scratch.folder()), std::vector<std::string>{"file"});
+}
+
+TEST(WriteFileTest, AFailedRenameLeavesNothingBehind) {
+  const Scratch scratch;
+  const std::string path = scratch.path("folder");
+  boost::filesystem::create_directories(path + "/inside");
+  const std::string error = error_of([&] { write_file_atomically(path, "x"); });
+  EXPECT_NE(error.find("cannot rename"), std::string::npos) << error;
+  EXPECT_EQ(names_in(scratch.folder()), std::vector<std::string>{"folder"});
+}
+
+TEST(WriteFileTest, AMissingFolderIsNamed) {
+  const Scratch scratch;
+  const std::string path = scratch.path("none/file");
+  EXPECT_EQ(error_of([&] { write_file_atomically(path, "x"); }),
+            "cannot write " + path + ": No such file or directory");
+}
+
+TEST(WritableFolderTest, LeavesNoTrace) {
+  const Scratch scratch;
+  require_writable_folder(scratch.path("prefix"), "snapshots");
+  EXPECT_TRUE(names_in(scratch.folder()).empty());
+}
+
+TEST(WritableFolderTest, SaysWhatIsWrongAndWhatItWasFor) {
+  const Scratch scratch;
+  EXPECT_EQ(error_of([&] { require_writable_folder(scratch.path("a/b"), "snapshots"); }),
+            "the folder " + scratch.path("a") + " for snapshots does not exist; make it first");
+  scratch.write("file", "");
+  EXPECT_EQ(error_of([&] { require_writable_folder(scratch.path("file/b"), "snapshots"); }),
+            scratch.path("file") + " for snapshots is not a folder");
+  // Not even the superuser makes files there.
+  const std::string error = error_of([&] { require_writable_folder("/proc/b", "snapshots"); });
+  EXPECT_EQ(error.rfind("the folder /proc for snapshots cannot be written: ", 0), 0u) << error;
+}
+
+TEST(WritableFolderTest, ABareNameMeansTheWorkingFolder) {
+  const Scratch scratch;
+  const auto before = boost::filesystem::current_path();
+  boost::filesystem::current_path(scratch.folder());
+  EXPECT_EQ(error_of([&] { require_writable_folder("prefix", "snapshots"); }), "");
+  boost::filesystem::current_path(before);
+}
+
+}  // namespace
+}  // namespace crema

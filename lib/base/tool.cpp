@@ -71,8 +71,8 @@ void check_flag_names(int argc, char** argv) {
   }
 }
 
-/// gflags ends the program with 1 over a malformed value, after its own message; ours is a usage error, 2. Its way out is
-/// exit(), so a handler of exit() is the only place to say so.
+/// gflags ends the program with 1 over a malformed value, after its own message; ours is a usage
+/// error, 2. Its way out is exit(), so a handler of exit() is the only place to say so.
 void parse_flags(int* argc, char*** argv) {
   static bool parsing = false;
   std::atexit([] {

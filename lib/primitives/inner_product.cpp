@@ -6,8 +6,10 @@
 namespace crema {
 namespace {
 
+enum class Rectifier { kNone, kPlain, kLeaky };
+
 /// y += bias in every row, then ReLU; NaN stays NaN.
-template <bool kBias, bool kRelu, class T>
+template <bool kBias, Rectifier kRectifier, class T>
 void finish_rows(const Device& device, std::int64_t m, std::int64_t n, const T* bias, T slope,
                  T* y) {
   parallel_ranges(device, m, n, [=](std::int64_t begin, std::int64_t end) {
@@ -16,13 +18,26 @@ void finish_rows(const Device& device, std::int64_t m, std::int64_t n, const T* 
       for (std::int64_t j = 0; j < n; ++j) {
         T value = row[j];
         if constexpr (kBias) value += bias[j];
+        const T positive = value < T(0) ? T(0) : value;
+        if constexpr (kRectifier == Rectifier::kPlain) value = positive;
         // A product under a condition would not vectorise.
-        if constexpr (kRelu)
-          value = (value < T(0) ? T(0) : value) + slope * (value < T(0) ? value : T(0));
+        if constexpr (kRectifier == Rectifier::kLeaky) {
+          value = positive + slope * (value < T(0) ? value : T(0));
+        }
         row[j] = value;
       }
     }
   });
+}
+
+template <Rectifier kRectifier, class T>
+void finish_rows(const Device& device, std::int64_t m, std::int64_t n, const T* bias, T slope,
+                 T* y) {
+  if (bias != nullptr) {
+    finish_rows<true, kRectifier>(device, m, n, bias, slope, y);
+  } else if (kRectifier != Rectifier::kNone) {
+    finish_rows<false, kRectifier>(device, m, n, bias, slope, y);
+  }
 }
 
 /// y[j] += sum of the rows of x.
@@ -48,12 +63,12 @@ void inner_product_forward(const Device& device, const InnerProductShape& shape,
   const auto [m, n, k, transposed] = shape;
   gemm(device, Transpose::kNo, transposed ? Transpose::kNo : Transpose::kYes, m, n, k, T(1), bottom,
        k, weights, transposed ? n : k, T(0), top, n);
-  if (bias != nullptr && relu) {
-    finish_rows<true, true>(device, m, n, bias, slope, top);
-  } else if (bias != nullptr) {
-    finish_rows<true, false>(device, m, n, bias, slope, top);
-  } else if (relu) {
-    finish_rows<false, true>(device, m, n, bias, slope, top);
+  if (!relu) {
+    finish_rows<Rectifier::kNone>(device, m, n, bias, slope, top);
+  } else if (slope == T(0)) {
+    finish_rows<Rectifier::kPlain>(device, m, n, bias, slope, top);
+  } else {
+    finish_rows<Rectifier::kLeaky>(device, m, n, bias, slope, top);
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "kernels/parallel_for.h"
+#include "primitives/cpu/pooling.h"
 #include "primitives/layouts.h"
 #include "primitives/pooling_loops.h"
 
@@ -88,6 +89,10 @@ PoolingPlan plan_pooling(Device& device, const PoolingShape& shape, const Layout
       is_channels_last(layout) ||
       (layout.is_plain() && shape.in_h * shape.in_w == 1 && shape.out_h * shape.out_w == 1);
   PoolingPlan plan;
+  std::string refusal;
+  plan.pooling = cpu::make_onednn_pooling(device, shape, layout, backward, mask, &refusal);
+  if (plan.pooling) return plan;
+  plan.refusals.push_back(refusal);
   if (shape.kernel_h * shape.kernel_w < 256) {  // 255 says that nothing won
     plan.pooling = std::make_unique<LoopPooling<std::uint8_t>>(device, shape, last, keep_winners);
   } else {

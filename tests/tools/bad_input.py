@@ -7,7 +7,9 @@ nothing left behind, no crash.
 
 import os
 import random
+import resource
 import shutil
+import signal
 import stat
 import struct
 import subprocess
@@ -772,13 +774,13 @@ class Weights(ToolTest):
 class Solvers(ToolTest):
     """Values of a solver that make no sense."""
 
-    def check(self, text, *expected, at=None, files=("net.prototxt", "solver.prototxt")):
+    def check(self, text, *expected, at=None, where="solver.prototxt:", files=("net.prototxt", "solver.prototxt")):
         """train refuses the solver and writes nothing; `at` is the part of the text whose line it must name."""
         if not os.path.exists("net.prototxt"):
             write("net.prototxt", DUMMY + inner_product("ip", "data", 3) + LOSS)
         write("solver.prototxt", text)
         result = run("train", "--solver", "solver.prototxt", "--threads", 1)
-        where = f"solver.prototxt:{line_of(text, at)}:" if at else "solver.prototxt:"
+        where = f"solver.prototxt:{line_of(text, at)}:" if at else where
         self.assert_error(result, where, *expected)
         self.assertEqual(harness.files_below(), sorted(files))
 
@@ -873,8 +875,8 @@ class Solvers(ToolTest):
     def test_test_net_with_other_shapes(self):
         write("test.prototxt", DUMMY + inner_product("ip", "data", 4) + LOSS)
         self.check(solver(None, train_net='"net.prototxt"', test_net='"test.prototxt"', test_iter=1,
-                          test_interval=2), "test net #0", "test.prototxt:11:", 'layer "ip"', "4x192", "3x192",
-                   files=("net.prototxt", "solver.prototxt", "test.prototxt"))
+                          test_interval=2), "test.prototxt:11:", 'layer "ip"', "4x192", "3x192",
+                   where="test net #0", files=("net.prototxt", "solver.prototxt", "test.prototxt"))
 
     def test_snapshot_folder_missing(self):
         """Found before the net is built, not hours later: the source, which is not there either, is not looked at."""
@@ -1004,13 +1006,66 @@ class CommandLines(ToolTest):
         os.close(writer)
 
     def test_closed_pipe_behind_a_table(self):
-        write("net.prototxt", DUMMY)
+        """describe-net | head is no error."""
+        layers = "".join(layer(f"r{index}", "ReLU", "data", f"r{index}") for index in range(1000))
+        write("net.prototxt", DUMMY.replace("dim: 3 dim: 8 dim: 8", "dim: 2") + layers)
         reader, writer = os.pipe()
         os.close(reader)
         done = subprocess.run([harness.tool_path("describe-net"), "--model", "net.prototxt"], stdout=writer,
                               stderr=subprocess.PIPE, timeout=30)
         os.close(writer)
         self.assertEqual(done.stderr, b"")
+
+
+class FullDisk(ToolTest):
+    """Files that cannot be written to their end. A limit on the size of files stands for the disk."""
+
+    def limited(self, size, name, *arguments):
+        def limit():
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)  # so that writing fails, as on a full disk
+            resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+
+        return run(name, *arguments, preexec_fn=limit)
+
+    def check_snapshot(self, form, ending):
+        harness.make_lmdb("db", 20)
+        write("net.prototxt", small_net("db"))
+        write("solver.prototxt", solver(max_iter=2, snapshot_format=form))
+        before = harness.files_below()
+        for size in (100, 2000):
+            with self.subTest(size=size):
+                result = self.limited(size, "train", "--solver", "solver.prototxt", "--threads", 1)
+                self.assert_error(result, "cannot write", "snap_iter_2.caffemodel" + ending)
+                self.assertEqual(harness.files_below(), before)
+
+    def test_snapshot(self):
+        self.check_snapshot("BINARYPROTO", "")
+
+    def test_hdf5_snapshot(self):
+        self.check_snapshot("HDF5", ".h5")
+
+    def test_former_snapshot_stays(self):
+        """The weights fit on the disk, the larger state does not: what there was is there still."""
+        harness.make_lmdb("db", 20)
+        write("net.prototxt", small_net("db"))
+        write("solver.prototxt", solver(max_iter=2, type='"Adam"', snapshot=1))
+        self.assert_success(run("train", "--solver", "solver.prototxt", "--threads", 1))
+        before = {name: read(name) for name in harness.files_below()}
+        self.assertLess(len(before["snap_iter_1.caffemodel"]), 4000)
+        self.assertGreater(len(before["snap_iter_1.solverstate"]), 4000)
+        result = self.limited(4000, "train", "--solver", "solver.prototxt", "--threads", 1)
+        self.assert_error(result, "cannot write", "snap_iter_1.solverstate")
+        self.assertEqual({name: read(name) for name in harness.files_below()}, before)
+
+    def test_convert_idx(self):
+        harness.write_idx("images", (100, 20, 20), bytes(40000))
+        harness.write_idx("labels", (100,), bytes(100))
+        before = harness.files_below()
+        for size in (100, 20000):
+            with self.subTest(size=size):
+                self.assert_error(self.limited(size, "convert-idx", "images", "labels", "db"), "db")
+                self.assertEqual(harness.files_below(), before)
+                self.assertFalse(os.path.exists("db"))
 
 
 class ConvertIdx(ToolTest):

@@ -117,9 +117,9 @@ TEST(RunToolTest, TooManyArgumentsAreAWrongCommandLine) {
 }
 
 TEST(RunToolTest, NegativeNumbersAreNoFlags) {
-  EXPECT_EQ(run_sample({"--sample_count", "-1"}, [](const auto&) { return FLAGS_sample_count + 5; })
-                .code,
-            4);
+  EXPECT_EQ(
+      run_sample({"--sample_count", "-1"}, [](const auto&) { return FLAGS_sample_count + 5; }).code,
+      4);
 }
 
 TEST(RunToolTest, ErrorsAreOneLineAndExitWithOne) {

@@ -6,9 +6,9 @@
 #include <sstream>
 
 #include "data/batch_reader.h"
-#include "proto/hdf5_lock.h"
 #include "fixtures.h"
 #include "proto/hdf5.h"
+#include "proto/hdf5_lock.h"
 #include "proto/io.h"
 
 namespace crema {

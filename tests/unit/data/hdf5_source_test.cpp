@@ -4,10 +4,10 @@
 #include <set>
 
 #include "data/batch_reader.h"
-#include "proto/hdf5_lock.h"
 #include "data/hdf5_rows.h"
 #include "fixtures.h"
 #include "proto/hdf5.h"
+#include "proto/hdf5_lock.h"
 
 namespace crema {
 namespace {

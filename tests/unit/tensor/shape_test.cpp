@@ -45,7 +45,9 @@ TEST(ShapeTest, MoreThan32AxesAreRefused) {
 TEST(ShapeTest, CountsThatDoNotFitAreRefused) {
   const std::int64_t big = std::int64_t{1} << 31;
   EXPECT_EQ((Shape{big, big / 2}).count(), std::int64_t{1} << 61);
-  EXPECT_EQ(error_of([&] { Shape{big, big}; }),
+  EXPECT_EQ(error_of([&] {
+              Shape{big, big};
+            }),
             "a blob of shape 2147483648x2147483648 is too large");
   EXPECT_NE(error_of([&] { Shape{big, big, big}; }), "");
 }

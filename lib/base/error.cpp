@@ -1,14 +1,36 @@
 #include "base/error.h"
 
-namespace crema {
+#include <cerrno>
+#include <cstring>
 
-Error::Error(ErrorKind kind, std::string message) : kind_(kind), message_(std::move(message)) {
+namespace crema {
+namespace {
+
+/// An error is one line, whatever a name in a file holds.
+std::string printable(const std::string& text) {
+  std::string clean;
+  for (const char c : text) {
+    if (c == '\n') {
+      clean += "\\n";
+    } else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
+      clean += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+    } else {
+      clean += c;
+    }
+  }
+  return clean;
+}
+
+}  // namespace
+
+Error::Error(ErrorKind kind, const std::string& message)
+    : kind_(kind), message_(printable(message)) {
   compose();
 }
 
-void Error::add_context(std::string context) {
+void Error::add_context(const std::string& context) {
   if (context.empty()) return;
-  contexts_.push_back(std::move(context));
+  contexts_.push_back(printable(context));
   compose();
 }
 
@@ -20,6 +42,8 @@ void Error::compose() {
   }
   text_ += message_;
 }
+
+std::string system_reason() { return errno == 0 ? "" : std::string(": ") + std::strerror(errno); }
 
 void assertion_failed(const char* condition, const char* file, int line) {
   throw Error(ErrorKind::kInternal,

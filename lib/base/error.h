@@ -25,10 +25,11 @@ enum class ErrorKind { kUser, kInternal };
 
 class Error : public std::exception {
  public:
-  Error(ErrorKind kind, std::string message);
+  Error(ErrorKind kind, const std::string& message);
 
-  /// Adds what an outer caller knows. Contexts are printed outermost first, joined by ": ".
-  void add_context(std::string context);
+  /// Adds what an outer caller knows. Contexts are printed outermost first, joined by ": ". Control
+  /// characters are escaped: an error is one line.
+  void add_context(const std::string& context);
 
   ErrorKind kind() const { return kind_; }
   const std::string& message() const { return message_; }
@@ -56,6 +57,19 @@ template <class... Args>
 void require(bool ok, fmt::format_string<Args...> format, Args&&... args) {
   if (!ok) [[unlikely]] {
     throw Error(ErrorKind::kUser, fmt::format(format, std::forward<Args>(args)...));
+  }
+}
+
+/// What the system says of its last failure (errno), "" when it says nothing.
+std::string system_reason();
+
+/// Throws a user error with the system's reason behind it unless `ok`. (Computed before, so that
+/// errno is that of the call that failed.)
+template <class... Args>
+void require_system(bool ok, fmt::format_string<Args...> format, Args&&... args) {
+  if (!ok) [[unlikely]] {
+    const std::string reason = system_reason();
+    throw Error(ErrorKind::kUser, fmt::format(format, std::forward<Args>(args)...) + reason);
   }
 }
 

@@ -32,8 +32,8 @@ class Descriptor {
 
 void sync_to_disk(const std::string& path, int flags) {
   const Descriptor file(path, flags);
-  require(file.get() >= 0 && ::fsync(file.get()) == 0, "cannot write {} to disk: {}", path,
-          std::strerror(errno));
+  const bool synced = file.get() >= 0 && ::fsync(file.get()) == 0;
+  require_system(synced, "cannot write {} to disk", path);
 }
 
 std::string folder_of(const std::string& path) {
@@ -47,9 +47,9 @@ std::string read_file(const std::string& path) {
   require(!fs::is_directory(path), "{} is a directory, not a file", path);
   errno = 0;
   std::ifstream in(path, std::ios::binary);
-  require(in.good(), "cannot open {}: {}", path, std::strerror(errno ? errno : ENOENT));
+  require_system(in.good(), "cannot open {}", path);
   std::string contents((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
-  require(!in.bad(), "cannot read {}: {}", path, std::strerror(errno));
+  require_system(!in.bad(), "cannot read {}", path);
   return contents;
 }
 
@@ -59,8 +59,8 @@ void write_file_atomically(const std::string& path,
   try {
     write(temporary);
     sync_to_disk(temporary, O_RDONLY);
-    require(std::rename(temporary.c_str(), path.c_str()) == 0, "cannot rename {} to {}: {}",
-            temporary, path, std::strerror(errno));
+    const bool renamed = std::rename(temporary.c_str(), path.c_str()) == 0;
+    require_system(renamed, "cannot rename {} to {}", temporary, path);
   } catch (...) {
     ::unlink(temporary.c_str());
     throw;
@@ -75,8 +75,18 @@ void write_file_atomically(const std::string& path, std::string_view contents) {
     std::ofstream out(temporary, std::ios::binary);
     out.write(contents.data(), static_cast<std::streamsize>(contents.size()));
     out.close();
-    require(out.good(), "cannot write {}: {}", path, std::strerror(errno ? errno : EIO));
+    require_system(out.good(), "cannot write {}", path);
   });
+}
+
+int temporary_writer(const std::string& path) {
+  const std::string ending = ".tmp";
+  if (!path.ends_with(ending)) return 0;
+  const std::string stem = path.substr(0, path.size() - ending.size());
+  const std::string number = stem.substr(stem.rfind('.') + 1);
+  const bool digits = !number.empty() && number.size() < 10 &&
+                      number.find_first_not_of("0123456789") == std::string::npos;
+  return digits && number.size() < stem.size() ? std::stoi(number) : 0;
 }
 
 void require_writable_folder(const std::string& path, const std::string& purpose) {
@@ -84,11 +94,10 @@ void require_writable_folder(const std::string& path, const std::string& purpose
   require(fs::exists(folder), "the folder {} for {} does not exist; make it first", folder,
           purpose);
   require(fs::is_directory(folder), "{} for {} is not a folder", folder, purpose);
-  const std::string probe = fmt::format("{}/.crema_probe_{}", folder, ::getpid());
-  const Descriptor file(probe, O_CREAT | O_EXCL | O_WRONLY, 0600);
-  const int error = errno;
-  require(file.get() >= 0, "the folder {} for {} cannot be written: {}", folder, purpose,
-          std::strerror(error));
+  std::string probe = folder + "/.crema_probe_XXXXXX";
+  const int file = ::mkstemp(probe.data());
+  require_system(file >= 0, "the folder {} for {} cannot be written", folder, purpose);
+  ::close(file);
   ::unlink(probe.c_str());
 }
 

@@ -18,6 +18,9 @@ void write_file_atomically(const std::string& path,
                            const std::function<void(const std::string& temporary)>& write);
 void write_file_atomically(const std::string& path, std::string_view contents);
 
+/// The process that made a temporary file of write_file_atomically, by its name; 0 for other files.
+int temporary_writer(const std::string& path);
+
 /// Fails unless files can be created in the folder that `path` lies in; `purpose` names what for.
 void require_writable_folder(const std::string& path, const std::string& purpose);
 

@@ -4,21 +4,31 @@
 #include <cstdlib>
 
 #include "base/error.h"
+#include "base/tool.h"
 
 namespace crema {
 namespace {
 
-// A signal handler can reach nothing but globals; these two are written by it and read by poll().
+// A signal handler can reach nothing but globals; these are written by it and read by poll().
 volatile std::sig_atomic_t interrupts = 0;
+volatile std::sig_atomic_t terminations = 0;
 volatile std::sig_atomic_t hangups = 0;
 
+/// Who asks a second time before the first was answered insists: die of the signal, so that the
+/// shell sees it.
+void insist(int signal) {
+  std::signal(signal, SIG_DFL);
+  std::raise(signal);
+}
+
 void note_interrupt(int signal) {
-  if (interrupts != 0) {
-    // The user insists: die of the signal, so that the shell sees it.
-    std::signal(signal, SIG_DFL);
-    std::raise(signal);
-  }
+  if (interrupts != 0) insist(signal);
   interrupts = 1;
+}
+
+void note_termination(int signal) {
+  if (terminations != 0) insist(signal);
+  terminations = 1;
 }
 
 void note_hangup(int) { hangups = 1; }
@@ -41,15 +51,17 @@ SignalAction parse_signal_action(const std::string& text, const std::string& fla
   if (text == "stop") return SignalAction::kStop;
   if (text == "snapshot") return SignalAction::kSnapshot;
   if (text == "none") return SignalAction::kNone;
-  fail("--{} is \"{}\"; it can be stop, snapshot or none", flag, text);
+  throw UsageError(fmt::format("--{} is \"{}\"; it can be stop, snapshot or none", flag, text));
 }
 
 SignalWatch::SignalWatch(SignalAction on_interrupt, SignalAction on_hangup)
     : on_interrupt_(on_interrupt), on_hangup_(on_hangup), saved_(new Saved) {
   interrupts = 0;
+  terminations = 0;
   hangups = 0;
-  install(SIGINT, note_interrupt, &saved_->interrupt);
-  install(SIGTERM, note_interrupt, &saved_->terminate);
+  install(SIGINT, on_interrupt == SignalAction::kNone ? SIG_IGN : note_interrupt,
+          &saved_->interrupt);
+  install(SIGTERM, note_termination, &saved_->terminate);
   install(SIGHUP, note_hangup, &saved_->hangup);
 }
 
@@ -62,15 +74,17 @@ SignalWatch::~SignalWatch() {
 
 SignalAction SignalWatch::poll() {
   SignalAction action = SignalAction::kNone;
-  if (hangups != 0) {
-    hangups = 0;
-    action = on_hangup_;
-  }
-  if (interrupts != 0) {
+  const auto ask = [&](SignalAction asked) {
+    if (action != SignalAction::kStop && asked != SignalAction::kNone) action = asked;
+  };
+  if (hangups != 0) ask(on_hangup_);
+  if (interrupts != 0) ask(on_interrupt_);
+  if (terminations != 0) ask(SignalAction::kStop);
+  // What came is answered now; a stop is left standing, so that a second signal ends a slow one.
+  hangups = 0;
+  if (action != SignalAction::kStop) {
     interrupts = 0;
-    if (on_interrupt_ != SignalAction::kNone && action != SignalAction::kStop) {
-      action = on_interrupt_;
-    }
+    terminations = 0;
   }
   return action;
 }

@@ -8,7 +8,7 @@ namespace crema {
 
 enum class SignalAction { kNone, kStop, kSnapshot };
 
-/// "stop", "snapshot" or "none"; anything else is a user error that names `flag`.
+/// "stop", "snapshot" or "none"; anything else is a UsageError that names `flag`.
 SignalAction parse_signal_action(const std::string& text, const std::string& flag);
 
 /// While it lives, SIGINT and SIGHUP are caught and SIGTERM acts as SIGINT does; afterwards the

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstdio>
 #include <numeric>
 
 namespace crema {
@@ -11,21 +12,25 @@ namespace {
 
 char lower(char c) { return static_cast<char>(std::tolower(static_cast<unsigned char>(c))); }
 
-/// Edit distance in which a change of case or of `_` and `-` costs nothing.
+/// Edit distance in which a change of case or of `_` and `-` costs nothing and two swapped letters
+/// count as one slip.
 int distance(std::string_view a, std::string_view b) {
   const auto fold = [](char c) { return c == '-' ? '_' : lower(c); };
-  std::vector<int> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), 0);
+  std::vector<int> before_last, last(b.size() + 1), row(b.size() + 1);
+  std::iota(last.begin(), last.end(), 0);
   for (std::size_t i = 1; i <= a.size(); ++i) {
-    int diagonal = row[0];
     row[0] = static_cast<int>(i);
     for (std::size_t j = 1; j <= b.size(); ++j) {
-      const int substituted = diagonal + (fold(a[i - 1]) != fold(b[j - 1]) ? 1 : 0);
-      diagonal = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, substituted});
+      const bool differ = fold(a[i - 1]) != fold(b[j - 1]);
+      row[j] = std::min({last[j] + 1, row[j - 1] + 1, last[j - 1] + (differ ? 1 : 0)});
+      if (i > 1 && j > 1 && fold(a[i - 1]) == fold(b[j - 2]) && fold(a[i - 2]) == fold(b[j - 1])) {
+        row[j] = std::min(row[j], before_last[j - 2] + 1);
+      }
     }
+    before_last = last;
+    last = row;
   }
-  return row[b.size()];
+  return last[b.size()];
 }
 
 }  // namespace
@@ -43,7 +48,8 @@ std::vector<std::string> split(std::string_view text, char separator) {
 }
 
 std::string nearest_name(std::string_view name, const std::vector<std::string>& candidates) {
-  const int longest_slip = std::max(1, static_cast<int>(name.size()) / 3);
+  // One slip is allowed in any name but those of one letter, to which every other would be near.
+  const int longest_slip = std::max(name.size() > 1 ? 1 : 0, static_cast<int>(name.size()) / 3);
   int best = longest_slip + 1;
   std::string nearest;
   for (const std::string& candidate : candidates) {
@@ -60,6 +66,8 @@ std::string did_you_mean(std::string_view name, const std::vector<std::string>& 
   const std::string nearest = nearest_name(name, candidates);
   return nearest.empty() ? "" : fmt::format("; did you mean \"{}\"?", nearest);
 }
+
+void print(const std::string& text) { std::fputs(text.c_str(), stdout); }
 
 std::string with_thousands(long long value) {
   std::string digits = std::to_string(value);

@@ -16,6 +16,9 @@ std::string nearest_name(std::string_view name, const std::vector<std::string>& 
 /// `; did you mean "X"?` for the nearest candidate, or "".
 std::string did_you_mean(std::string_view name, const std::vector<std::string>& candidates);
 
+/// To standard output; a reader that went away (`| head`) is no error.
+void print(const std::string& text);
+
 /// 1234567 as "1,234,567".
 std::string with_thousands(long long value);
 

@@ -26,25 +26,25 @@ std::vector<gflags::CommandLineFlagInfo> own_flags() {
 }
 
 void print_help(const ToolInfo& info) {
-  fmt::print("{}\n\n  {}\n\n{}\n", info.summary, info.synopsis, info.details);
+  std::string text = fmt::format("{}\n\n  {}\n\n{}\n", info.summary, info.synopsis, info.details);
   const auto flags = own_flags();
-  if (!flags.empty()) fmt::print("\nFlags (one or two dashes, --flag=value or --flag value):\n");
+  if (!flags.empty())
+    text += fmt::format("\nFlags (one or two dashes, --flag=value or --flag value):\n");
   for (const auto& flag : flags) {
     const std::string value =
         flag.type == "bool" ? "" : fmt::format(" <{}>", flag.type == "string" ? "text" : flag.type);
     const bool shows_default = !flag.default_value.empty() && flag.default_value != "false";
-    fmt::print("  --{}{}\n        {}{}\n", flag.name, value, flag.description,
-               shows_default ? fmt::format(" (default {})", flag.default_value) : "");
+    text += fmt::format("  --{}{}\n        {}{}\n", flag.name, value, flag.description,
+                        shows_default ? fmt::format(" (default {})", flag.default_value) : "");
   }
-  if (!info.examples.empty()) fmt::print("\nExamples:\n{}\n", info.examples);
+  if (!info.examples.empty()) text += fmt::format("\nExamples:\n{}\n", info.examples);
+  print(text);
 }
 
-bool asks_for_help(int argc, char** argv) {
-  for (int i = 1; i < argc; ++i) {
-    const char* argument = argv[i];
-    if (std::strcmp(argument, "--") == 0) return false;
-    for (const char* form : {"--help", "-help", "-h", "--h"}) {
-      if (std::strcmp(argument, form) == 0) return true;
+bool asks_for(int argc, char** argv, std::initializer_list<const char*> forms) {
+  for (int i = 1; i < argc && std::strcmp(argv[i], "--") != 0; ++i) {
+    for (const char* form : forms) {
+      if (std::strcmp(argv[i], form) == 0) return true;
     }
   }
   return false;
@@ -93,11 +93,15 @@ void check_processor() {
 
 void start_logging(const char* program) {
   FLAGS_logtostderr = true;
+  FLAGS_log_year_in_prefix = false;  // Lmmdd, the form that scripts for Caffe's logs expect
   google::InitGoogleLogging(program);
 }
 
+/// Not fmt::print, which throws when nobody reads the other end.
+void say(const std::string& text) { std::fputs(text.c_str(), stderr); }
+
 int usage_error(const ToolInfo& info, const char* text) {
-  fmt::print(stderr, "{}: {}\nusage: {}\n(--help tells more)\n", info.name, text, info.synopsis);
+  say(fmt::format("{}: {}\nusage: {}\n(--help tells more)\n", info.name, text, info.synopsis));
   return 2;
 }
 
@@ -107,12 +111,17 @@ int run_tool(int argc, char** argv, const ToolInfo& info,
              const std::function<int(const std::vector<std::string>&)>& body) {
   // A closed pipe behind standard error (train … | head) must not cost the snapshot.
   std::signal(SIGPIPE, SIG_IGN);
+  // A limit on file sizes is an error like a full disk.
+  std::signal(SIGXFSZ, SIG_IGN);
   try {
-    if (asks_for_help(argc, argv)) {
+    if (asks_for(argc, argv, {"--help", "-help", "--h", "-h", "--helpfull", "-helpfull"})) {
       print_help(info);
       return 0;
     }
-    gflags::SetVersionString("0.1.0");
+    if (asks_for(argc, argv, {"--version", "-version"})) {
+      std::puts("crema " CREMA_VERSION);
+      return 0;
+    }
     check_flag_names(argc, argv);
     parse_flags(&argc, &argv);
     const std::vector<std::string> arguments(argv + 1, argv + argc);
@@ -128,11 +137,11 @@ int run_tool(int argc, char** argv, const ToolInfo& info,
   } catch (const UsageError& error) {
     return usage_error(info, error.what());
   } catch (const Error& error) {
-    fmt::print(stderr, "{}: error: {}\n", info.name, error.what());
+    say(fmt::format("{}: error: {}\n", info.name, error.what()));
   } catch (const std::bad_alloc&) {
-    fmt::print(stderr, "{}: error: out of memory\n", info.name);
+    say(fmt::format("{}: error: out of memory\n", info.name));
   } catch (const std::exception& error) {
-    fmt::print(stderr, "{}: error: {}\n", info.name, error.what());
+    say(fmt::format("{}: error: {}\n", info.name, error.what()));
   }
   return 1;
 }

@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "base/tool.h"
 #include "net/compile.h"
 #include "net/executor.h"
 #include "proto/io.h"
@@ -11,6 +12,11 @@
 
 namespace crema {
 namespace {
+
+UsageError not_a_shape(const std::string& text) {
+  return UsageError(
+      fmt::format("--input_shape: \"{}\" is not an input shape like data=32x3x227x227", text));
+}
 
 Shape parse_shape(const std::string& text) {
   std::vector<std::int64_t> dims;
@@ -22,10 +28,10 @@ Shape parse_shape(const std::string& text) {
     } catch (const std::exception&) {
       used = 0;
     }
-    require(used == part.size() && dim >= 0, "\"{}\" is not a shape like 32x3x227x227", text);
+    if (used != part.size() || dim < 0) throw not_a_shape(text);
     dims.push_back(dim);
   }
-  require(!dims.empty(), "\"{}\" is not a shape like 32x3x227x227", text);
+  if (dims.empty()) throw not_a_shape(text);
   return Shape(std::move(dims));
 }
 
@@ -63,7 +69,7 @@ bool describe_weights(const Graph& graph, const std::string& file) {
     for (const Node& node : graph.nodes) known |= node.name() == layer.name;
     if (!known) add(layer.name, "-", fmt::format("{} blobs", layer.blobs.size()), "not in the net");
   }
-  fmt::print("\n{}", align_columns(rows, 4));
+  print(fmt::format("\n{}", align_columns(rows, 4)));
   return all_fit;
 }
 
@@ -73,17 +79,17 @@ std::map<std::string, Shape> parse_shapes(const std::string& text) {
   std::map<std::string, Shape> shapes;
   for (const std::string& item : split(text, ',')) {
     const std::size_t equals = item.find('=');
-    require(equals != std::string::npos && equals > 0,
-            "\"{}\" is not an input shape like data=32x3x227x227", item);
+    if (equals == std::string::npos || equals == 0) throw not_a_shape(item);
     shapes[item.substr(0, equals)] = parse_shape(item.substr(equals + 1));
   }
   return shapes;
 }
 
 int describe_net(const DescribeOptions& options) {
+  const std::map<std::string, Shape> input_shapes = parse_shapes(options.input_shapes);
   std::vector<std::string> upgrades;
   caffe::NetParameter net = read_net(options.model, &upgrades);
-  for (const std::string& upgrade : upgrades) fmt::print("upgraded: {}\n", upgrade);
+  for (const std::string& upgrade : upgrades) print(fmt::format("upgraded: {}\n", upgrade));
   caffe::NetState own;
   own.set_phase(options.phase);
   own.set_level(options.level);
@@ -92,12 +98,12 @@ int describe_net(const DescribeOptions& options) {
   const bool backward = options.phase == caffe::TRAIN;
   const std::unique_ptr<Device> device = make_cpu_device(options.threads);
 
-  const Graph graph = compile(net, state, *device, backward, parse_shapes(options.input_shapes));
+  const Graph graph = compile(net, state, *device, backward, input_shapes);
   const std::vector<std::unique_ptr<Op>> ops = plan_ops(graph, *device, 0);
   const MemoryPlan memory = plan_memory(graph, op_memory(ops), backward, false);
-  if (!graph.name.empty()) fmt::print("net \"{}\"\n\n", graph.name);
-  fmt::print("{}", net_table(graph, memory, backward));
-  if (options.explain) fmt::print("\n{}", net_engines(graph, ops));
+  if (!graph.name.empty()) print(fmt::format("net \"{}\"\n\n", graph.name));
+  print(net_table(graph, memory, backward));
+  if (options.explain) print(fmt::format("\n{}", net_engines(graph, ops)));
   return options.weights.empty() || describe_weights(graph, options.weights) ? 0 : 1;
 }
 

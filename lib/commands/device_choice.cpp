@@ -3,6 +3,7 @@
 #include <glog/logging.h>
 
 #include "base/error.h"
+#include "base/tool.h"
 
 namespace crema {
 
@@ -10,8 +11,11 @@ std::unique_ptr<Device> choose_device(const DeviceChoice& choice) {
   require(choice.gpu.empty(),
           "--gpu {}: this build cannot run on a GPU yet; leave --gpu out to run on the CPU",
           choice.gpu);
-  require(choice.devices.empty() || choice.devices == "cpu",
-          "--devices {} is not known; it can be cpu", choice.devices);
+  if (!choice.devices.empty() && choice.devices != "cpu") {
+    throw UsageError(fmt::format("--devices is \"{}\"; it can be cpu", choice.devices));
+  }
+  if (choice.threads < 0)
+    throw UsageError(fmt::format("--threads is {}; it cannot be negative", choice.threads));
   std::unique_ptr<Device> device = make_cpu_device(choice.threads);
   LOG(INFO) << "Use CPU, " << device->threads() << " threads.";
   return device;

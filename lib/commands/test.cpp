@@ -81,19 +81,21 @@ Subject subject_of_solver(const TestOptions& options) {
   std::vector<SolverNet> nets = solver_test_nets(solver);
   require(!nets.empty(), "{} has no test net", options.solver);
   subject.net = std::move(nets.front());
+  for (const std::string& stage : split(options.stages, ',')) subject.net.state.add_stage(stage);
   subject.iterations = solver.test_iter(0);
-  const std::string state_file = resolve_snapshot(options.snapshot, solver.snapshot_prefix());
-  require(!state_file.empty(), "there is no snapshot of {}", solver.snapshot_prefix());
+  const std::vector<std::string> states =
+      resolve_snapshots(options.snapshot, solver.snapshot_prefix());
+  require(!states.empty(), "there is no snapshot of {}", solver.snapshot_prefix());
+  const std::string& state_file = states.front();
   subject.weights = weights_of_state(read_solver_state(state_file), state_file);
   return subject;
 }
 
 Subject subject_of(const TestOptions& options) {
-  const bool by_model =
-      !options.model.empty() && !options.weights.empty() && options.solver.empty();
-  const bool by_solver =
-      !options.solver.empty() && !options.snapshot.empty() && options.model.empty();
-  if (by_model == by_solver) {
+  const bool model = !options.model.empty(), weights = !options.weights.empty();
+  const bool solver = !options.solver.empty(), snapshot = !options.snapshot.empty();
+  const bool by_solver = solver && snapshot && !model && !weights;
+  if (!by_solver && !(model && weights && !solver && !snapshot)) {
     throw UsageError("give either --model and --weights, or --solver and --snapshot");
   }
   Subject subject;

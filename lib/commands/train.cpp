@@ -48,25 +48,22 @@ void log_waiting(Solver& solver) {
 }  // namespace
 
 int train(const TrainOptions& options) {
+  const SignalAction on_interrupt = parse_signal_action(options.sigint_effect, "sigint_effect");
+  const SignalAction on_hangup = parse_signal_action(options.sighup_effect, "sighup_effect");
+  const std::unique_ptr<Device> device = choose_device(options.device);
   caffe::SolverParameter param = read_solver(options.solver);
   check_mode(param, options.device);
   set_train_state(param, options);
-  SignalWatch signals(parse_signal_action(options.sigint_effect, "sigint_effect"),
-                      parse_signal_action(options.sighup_effect, "sighup_effect"));
-  const std::unique_ptr<Device> device = choose_device(options.device);
+  SignalWatch signals(on_interrupt, on_hangup);
+  remove_stale_temporaries(param.snapshot_prefix());
   SolverOptions solver_options;
   solver_options.signals = &signals;
   if (!options.snapshot.empty()) {
-    solver_options.snapshot = resolve_snapshot(options.snapshot, param.snapshot_prefix());
-    LOG_IF(INFO, solver_options.snapshot.empty())
+    solver_options.snapshots = resolve_snapshots(options.snapshot, param.snapshot_prefix());
+    LOG_IF(INFO, solver_options.snapshots.empty())
         << "No snapshot of " << param.snapshot_prefix() << " yet; starting from the beginning.";
   }
-  // A snapshot brings all weights with it.
-  if (solver_options.snapshot.empty()) {
-    solver_options.weights = !options.weights.empty()
-                                 ? options.weights
-                                 : fmt::format("{}", fmt::join(param.weights(), ","));
-  }
+  solver_options.weights = options.weights;
   Solver solver(param, *device, solver_options);
   TrainingLog log(param.display(), solver.iteration(), param.max_iter());
   solver.add_listener(&log);

@@ -129,7 +129,7 @@ void LmdbReader::open() {
 
 void LmdbReader::read_meta() {
   struct stat status {};
-  require(::fstat(descriptor_, &status) == 0, "cannot read {}: {}", file_, std::strerror(errno));
+  require_system(::fstat(descriptor_, &status) == 0, "cannot read {}", file_);
   require(S_ISREG(status.st_mode), "{} is not an LMDB: it is not a regular file", as_tried(file_));
   const auto size = static_cast<std::uint64_t>(status.st_size);
   require(size >= kPageHeader + kMetaBytes, "{} is not an LMDB: it has only {} bytes",

@@ -127,8 +127,8 @@ void LmdbWriter::finish() {
   require(rc == 0, "cannot write {} to disk: {}", path_, mdb_strerror(rc));
   environment_.reset();
   sync_folder(temporary_);
-  require(std::rename(temporary_.c_str(), path_.c_str()) == 0, "cannot rename {} to {}: {}",
-          temporary_, path_, std::strerror(errno));
+  require_system(std::rename(temporary_.c_str(), path_.c_str()) == 0, "cannot rename {} to {}",
+                 temporary_, path_);
   temporary_.clear();
   const std::string parent = fs::path(path_).parent_path().string();
   sync_folder(parent.empty() ? "." : parent);

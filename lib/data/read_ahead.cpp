@@ -196,8 +196,8 @@ std::unique_ptr<BatchReader> read_ahead(std::unique_ptr<BatchSource> source, int
 }
 
 int positive_int(std::uint32_t value, const char* field) {
-  require(value >= 1 && value <= std::numeric_limits<int>::max(),
-          "{} is {}; it has to be at least 1", field, value);
+  require(value >= 1 && value <= std::numeric_limits<int>::max(), "{} is {}; it can be 1 to {}",
+          field, value, std::numeric_limits<int>::max());
   return static_cast<int>(value);
 }
 

@@ -280,6 +280,8 @@ class ConvolutionLayer final : public Layer {
     return choices;
   }
 
+  bool converts_params() const override { return true; }
+
   std::unique_ptr<Op> plan(const PlanRequest& request) const override {
     return std::make_unique<ConvolutionOp>(request, geometry(parameter(), request.bottoms[0]));
   }

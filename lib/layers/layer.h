@@ -93,6 +93,8 @@ class Layer {
   /// An elementwise layer runs on whatever layout bottom 0 has; all tensors then share it and
   /// layouts() is not asked. f(0) must be 0, or the op must keep padding zero.
   virtual bool any_layout() const { return false; }
+  /// Its op takes parameters in a layout of another choice too, and converts them at every call.
+  virtual bool converts_params() const { return false; }
 
   virtual std::unique_ptr<Op> plan(const PlanRequest& request) const = 0;
 

@@ -1,5 +1,7 @@
 #include "net/executor.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "data/batch_reader.h"
 #include "kernels/blas.h"
@@ -19,8 +21,8 @@ PlanRequest plan_request(const Graph& graph, const Node& node, Device& device, s
     request.tops.push_back(graph.values[at(top)].shape);
     request.top_layouts.push_back(graph.values[at(top)].layout);
   }
+  request.params = node.param_shapes;
   for (const int param : node.params) {
-    request.params.push_back(graph.params[at(param)].shape);
     request.param_layouts.push_back(graph.params[at(param)].layout);
   }
   request.bottom_gradients.assign(node.bottoms.size(), 0);
@@ -32,6 +34,13 @@ PlanRequest plan_request(const Graph& graph, const Node& node, Device& device, s
   request.fused_relu = node.fused_relu;
   request.fused_relu_slope = node.fused_relu_slope;
   return request;
+}
+
+/// A parameter as one of its users sees it.
+Tensor seen_as(const Tensor& tensor, const Shape& shape) {
+  if (!tensor || tensor.shape() == shape) return tensor;
+  CREMA_ASSERT(tensor.layout().is_plain() && tensor.shape().count() == shape.count());
+  return Tensor(tensor.device(), shape, Layout(), tensor.update());
 }
 
 void* at_offset(float* arena, std::size_t offset) {
@@ -72,8 +81,8 @@ Executor::Executor(Graph graph, Device& device, ParamStore& params, const Execut
   for (std::size_t i = 0; i < graph_.values.size(); ++i) {
     if (memory_.persistent[i] == static_cast<int>(i)) {
       const Value& value = graph_.values[i];
-      persistent_[i] = Buffer(
-          device, static_cast<std::size_t>(value.layout.elements(value.shape)) * sizeof(float));
+      const auto floats = static_cast<std::size_t>(value.layout.elements(value.shape));
+      persistent_[i] = Buffer(device, std::max<std::size_t>(floats, 1) * sizeof(float));
     }
   }
 }
@@ -108,7 +117,9 @@ RunContext Executor::make_context(int node_index) {
   RunContext run{device_, {}, {}, {}, {}, {}, {}, {}, nullptr, nullptr, 0, {}};
   for (const int bottom : node.bottoms) run.bottoms.push_back(data_[at(bottom)]);
   for (const int top : node.tops) run.tops.push_back(data_[at(top)]);
-  for (const int param : node.params) run.params.push_back(params_.data(param));
+  for (std::size_t i = 0; i < node.params.size(); ++i) {
+    run.params.push_back(seen_as(params_.data(node.params[i]), node.param_shapes[i]));
+  }
   run.top_gradients.resize(node.tops.size());
   run.bottom_gradients.resize(node.bottoms.size());
   run.param_gradients.resize(node.params.size());
@@ -118,7 +129,9 @@ RunContext Executor::make_context(int node_index) {
       if (node.bottom_gradients[i]) run.bottom_gradients[i] = gradient_[at(node.bottoms[i])];
     }
     for (std::size_t i = 0; i < node.params.size(); ++i) {
-      if (node.param_gradients[i]) run.param_gradients[i] = params_.gradient(node.params[i]);
+      if (node.param_gradients[i]) {
+        run.param_gradients[i] = seen_as(params_.gradient(node.params[i]), node.param_shapes[i]);
+      }
     }
   }
   run.describe_item = [this](int item) { return describe_item(item); };

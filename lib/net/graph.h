@@ -59,6 +59,8 @@ struct Node {
   std::shared_ptr<Layer> layer;
   std::vector<int> bottoms, tops;  ///< values
   std::vector<int> params;         ///< ParamNodes
+  /// As the node sees them; a shared one's owner may give it another shape of the same count.
+  std::vector<Shape> param_shapes;
   std::int64_t multiply_adds = 0;
   // differentiate
   bool backward = false;

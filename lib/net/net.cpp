@@ -44,34 +44,66 @@ struct Net::Impl {
     if (options.keep_all) {
       for (const auto& [blob, value] : built.blobs) built.values[at(value)].keep = true;
     }
-    replan();
+    replan(built);
     for (const int output : built.outputs) output_names.push_back(built.values[at(output)].blob);
     std::sort(output_names.begin(), output_names.end());
   }
 
-  /// Passes from infer on; a plan for shapes that were met before is taken up again.
-  void replan() {
-    infer(built);
-    const std::string key = source_shapes(built);
+  /// Passes from infer on; a plan for shapes that were met before is taken up again. `next` becomes
+  /// what is built; on an error all stays as it was.
+  void replan(Graph next) {
+    infer(next);
+    const std::string key = source_shapes(next);
     const auto known = std::find_if(plans.begin(), plans.end(),
                                     [&](const auto& plan) { return plan.first == key; });
-    if (known != plans.end()) {
-      plans.splice(plans.begin(), plans, known);
-    } else {
-      Graph graph = built;
+    std::unique_ptr<Executor> made;
+    if (known == plans.end()) {
+      Graph graph = next;
       plan_graph(graph, device, options.backward, param_layouts(graph));
       if (!store) make_params(graph);
-      plans.emplace_front(
-          key, std::make_unique<Executor>(
-                   std::move(graph), device, *store,
-                   ExecutorOptions{options.backward, options.expose_gradients, options.seed}));
+      made = std::make_unique<Executor>(
+          std::move(graph), device, *store,
+          ExecutorOptions{options.backward, options.expose_gradients, options.seed});
+    }
+    Executor& wanted = made ? *made : *known->second;
+    const Executor* former = plans.empty() ? nullptr : &executor();
+    reserve(wanted.memory().arena_bytes);
+    if (made) {
+      plans.emplace_front(key, std::move(made));
       if (plans.size() > kCachedPlans) plans.pop_back();
+    } else {
+      plans.splice(plans.begin(), plans, known);
     }
-    if (arena.bytes() < executor().memory().arena_bytes) {
-      arena = Buffer();
-      arena = Buffer(device, executor().memory().arena_bytes);
+    built = std::move(next);
+    wanted.bind(arena.floats());
+    if (former != nullptr && former != &wanted) keep_inputs(*former, wanted);
+  }
+
+  void reserve(std::size_t bytes) {
+    // Never none at all, so that empty blobs lie somewhere too.
+    bytes = std::max<std::size_t>(bytes, 64);
+    const std::size_t before = arena.bytes();
+    if (before >= bytes) return;
+    arena = Buffer();  // first, so that both are never there at once
+    try {
+      arena = Buffer(device, bytes);
+    } catch (...) {
+      if (before > 0) {
+        arena = Buffer(device, before);
+        executor().bind(arena.floats());
+      }
+      throw;
     }
-    executor().bind(arena.floats());
+  }
+
+  /// What the user wrote into inputs whose shape is the same stays.
+  void keep_inputs(const Executor& from, const Executor& to) const {
+    for (const Node& node : built.nodes) {
+      if (!node.layer->tops_persist()) continue;
+      for (const int top : node.tops) {
+        if (from.data(top).shape() == to.data(top).shape()) from.data(top).copy_to(to.data(top));
+      }
+    }
   }
 
   /// What is decided already: once there are parameters, their layouts stay.
@@ -146,6 +178,13 @@ struct Net::Impl {
     return *node;
   }
 
+  int param_named(const std::string& layer, int index) const {
+    const Node& node = node_named(layer);
+    require(index >= 0 && at(index) < node.params.size(), "layer \"{}\" has {} parameters, none {}",
+            layer, node.params.size(), index);
+    return node.params[at(index)];
+  }
+
   std::vector<std::string> blob_names() const {
     std::vector<std::string> names;
     for (const auto& [blob, value] : built.blobs) names.push_back(blob);
@@ -163,6 +202,21 @@ struct Net::Impl {
     const Tensor& gradient = executor().gradient(value_named(blob));
     require(options.expose_gradients && gradient, "blob \"{}\" has no gradient here", blob);
     return gradient;
+  }
+
+  void check_fits(const Node& node, const StoredLayer& stored) const {
+    require(stored.blobs.size() == node.params.size(),
+            "the file holds {} blobs, the net's layer has {} parameters", stored.blobs.size(),
+            node.params.size());
+    for (std::size_t i = 0; i < node.params.size(); ++i) {
+      const StoredBlob& blob = stored.blobs[i];
+      const Node& owner = built.nodes[at(built.params[at(node.params[i])].owner)];
+      // HDF5 files hold a shared parameter in its owner alone.
+      require(blob.present || &owner != &node, "blob {} is not in the file", i);
+      require(!blob.present || fits(blob, node.param_shapes[i]),
+              "blob {} has shape {} in the file, {} in the net", i, blob.shape.str(),
+              node.param_shapes[i].str());
+    }
   }
 
   Device& device;
@@ -254,25 +308,32 @@ void Net::write_gradient(const std::string& blob, const std::vector<float>& valu
 }
 
 void Net::reshape(const std::map<std::string, Shape>& inputs) {
+  Graph next = impl_->built;
   for (const auto& [input, shape] : inputs) {
     const std::vector<std::string> known = this->inputs();
     require(std::find(known.begin(), known.end(), input) != known.end(),
             "the net has no input \"{}\"{}", input, did_you_mean(input, known));
-    impl_->built.reshaped[input] = shape;
+    next.reshaped[input] = shape;
   }
-  impl_->replan();
+  impl_->replan(std::move(next));
 }
 
 void Net::set_batch(int records) {
-  bool changed = false;
+  std::vector<std::pair<BatchReader*, int>> former;
   for (const auto& [layer, reader] : readers()) {
     const int own = impl_->own_batch.try_emplace(layer, reader->batch_size()).first->second;
     const int wanted = records > 0 ? records : own;
     if (reader->batch_size() == wanted) continue;
+    former.emplace_back(reader, reader->batch_size());
     reader->set_batch_size(wanted);
-    changed = true;
   }
-  if (changed) impl_->replan();
+  if (former.empty()) return;
+  try {
+    impl_->replan(impl_->built);
+  } catch (...) {
+    for (const auto& [reader, batch] : former) reader->set_batch_size(batch);
+    throw;
+  }
 }
 
 std::vector<std::pair<std::string, BatchReader*>> Net::readers() const {
@@ -295,10 +356,7 @@ std::vector<std::vector<float>> Net::read_params(const std::string& layer) const
 }
 
 void Net::write_param(const std::string& layer, int index, const std::vector<float>& values) {
-  const Node& node = impl_->node_named(layer);
-  require(index >= 0 && at(index) < node.params.size(), "layer \"{}\" has {} parameters, none {}",
-          layer, node.params.size(), index);
-  const Tensor& tensor = impl_->store->data(node.params[at(index)]);
+  const Tensor& tensor = impl_->store->data(impl_->param_named(layer, index));
   require(static_cast<std::int64_t>(values.size()) == tensor.shape().count(),
           "parameter {} of layer \"{}\" has shape {}, so it takes {} values, not {}", index, layer,
           tensor.shape().str(), tensor.shape().count(), values.size());
@@ -306,7 +364,7 @@ void Net::write_param(const std::string& layer, int index, const std::vector<flo
 }
 
 std::vector<float> Net::read_param_gradient(const std::string& layer, int index) const {
-  const int param = impl_->node_named(layer).params.at(at(index));
+  const int param = impl_->param_named(layer, index);
   const Tensor& gradient = impl_->store->gradient(param);
   if (!gradient || !impl_->store->written(param)) {
     return std::vector<float>(at(static_cast<int>(impl_->built.params[at(param)].shape.count())));
@@ -328,6 +386,8 @@ MemorySummary Net::memory() const {
 }
 
 Net::LoadReport Net::load(const StoredWeights& weights) {
+  // All is checked before anything is changed.
+  std::vector<std::pair<const Node*, const StoredLayer*>> fitting;
   LoadReport report;
   std::map<std::string, bool> stored;
   for (const StoredLayer& layer : weights.layers) {
@@ -338,8 +398,15 @@ Net::LoadReport Net::load(const StoredWeights& weights) {
       continue;
     }
     with_context([&] { return fmt::format("{}: layer \"{}\"", weights.file, layer.name); },
-                 [&] { load_layer(*node, layer); });
+                 [&] { impl_->check_fits(*node, layer); });
+    fitting.emplace_back(node, &layer);
     if (!node->params.empty()) report.copied.push_back(layer.name);
+  }
+  for (const auto& [node, layer] : fitting) {
+    for (std::size_t i = 0; i < node->params.size(); ++i) {
+      if (!layer->blobs[i].present) continue;
+      write_plain(impl_->store->data(node->params[i]), layer->blobs[i].data.data());
+    }
   }
   for (const Node& node : impl_->built.nodes) {
     if (!node.params.empty() && !stored.contains(node.name())) {
@@ -347,24 +414,6 @@ Net::LoadReport Net::load(const StoredWeights& weights) {
     }
   }
   return report;
-}
-
-void Net::load_layer(const Node& node, const StoredLayer& stored) {
-  require(stored.blobs.size() == node.params.size(),
-          "the file holds {} blobs, the net's layer has {} parameters", stored.blobs.size(),
-          node.params.size());
-  for (std::size_t i = 0; i < node.params.size(); ++i) {
-    const StoredBlob& blob = stored.blobs[i];
-    const ParamNode& param = impl_->built.params[at(node.params[i])];
-    const bool owns = impl_->built.nodes[at(param.owner)].name() == node.name();
-    if (!blob.present) {
-      require(!owns, "blob {} is not in the file", i);
-      continue;
-    }
-    require(fits(blob, param.shape), "blob {} has shape {} in the file, {} in the net", i,
-            blob.shape.str(), param.shape.str());
-    write_plain(impl_->store->data(node.params[i]), blob.data.data());
-  }
 }
 
 caffe::NetParameter Net::to_proto(bool with_gradients, bool owned_only) const {
@@ -381,12 +430,13 @@ caffe::NetParameter Net::to_proto(bool with_gradients, bool owned_only) const {
         layer->add_loss_weight(top == 0 ? node.layer->default_loss_weight() : 0);
       }
     }
-    for (const int param : node.params) {
+    for (std::size_t i = 0; i < node.params.size(); ++i) {
+      const int param = node.params[i];
       caffe::BlobProto* blob = layer->add_blobs();
       const int owner = impl_->built.params[at(param)].owner;
       if (owned_only && &impl_->built.nodes[at(owner)] != &node) continue;
       const Tensor& data = impl_->store->data(param);
-      crema::to_proto(data.shape(), read_plain(data).data(), blob);
+      crema::to_proto(node.param_shapes[i], read_plain(data).data(), blob);
       if (with_gradients && impl_->store->gradient(param)) {
         for (const float x : read_plain(impl_->store->gradient(param))) blob->add_diff(x);
       }

@@ -122,8 +122,6 @@ class Net {
   struct Impl;
 
  private:
-  void load_layer(const Node& node, const StoredLayer& stored);
-
   std::unique_ptr<Impl> impl_;
 };
 

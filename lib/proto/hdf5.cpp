@@ -91,10 +91,23 @@ Handle open_file(const std::string& path) {
   return Handle(id, H5Fclose);
 }
 
-Handle create_file(const std::string& path) {
-  const hid_t id = H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
-  if (id < 0) fail("cannot create the HDF5 file {}: {}", path, reason());
-  return Handle(id, H5Fclose);
+Handle create_in_memory() {
+  const Handle access = checked(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, "create", "file");
+  constexpr std::size_t kGrowth = std::size_t{1} << 20;
+  H5Pset_fapl_core(access.id(), kGrowth, false);
+  // The name is never that of a file on disk.
+  return checked(H5Fcreate("in memory", H5F_ACC_TRUNC, H5P_DEFAULT, access.id()), H5Fclose,
+                 "create", "file");
+}
+
+std::string image(const Handle& file) {
+  H5Fflush(file.id(), H5F_SCOPE_GLOBAL);
+  const ssize_t size = H5Fget_file_image(file.id(), nullptr, 0);
+  require(size > 0, "the HDF5 file could not be put together: {}", reason());
+  std::string bytes(static_cast<std::size_t>(size), '\0');
+  require(H5Fget_file_image(file.id(), bytes.data(), bytes.size()) == size,
+          "the HDF5 file could not be put together: {}", reason());
+  return bytes;
 }
 
 bool exists(const Handle& parent, const std::string& name) {

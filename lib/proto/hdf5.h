@@ -38,9 +38,12 @@ struct Entry {
 };
 
 Handle open_file(const std::string& path);
-/// Creates or empties the file. Object times are not recorded, so that equal content gives equal
-/// files.
-Handle create_file(const std::string& path);
+/// A new file that lives in memory alone: written as one piece by the caller, so that a full disk
+/// is our error and not the library's, which crashes over it when the program ends. Object times
+/// are not recorded, so that equal content gives equal files.
+Handle create_in_memory();
+/// The bytes of such a file, as they would be on disk. Groups and data sets must be closed.
+std::string image(const Handle& file);
 
 bool exists(const Handle& parent, const std::string& name);
 Handle open_group(const Handle& parent, const std::string& name);

@@ -107,7 +107,7 @@ void write_binary(const Message& message, const std::string& path) {
     std::ofstream out(temporary, std::ios::binary);
     const bool written = out.good() && plain.SerializePartialToOstream(&out);
     out.close();
-    require(written && out.good(), "cannot write {}: {}", path, std::strerror(errno ? errno : EIO));
+    require_system(written && out.good(), "cannot write {}", path);
   });
 }
 

@@ -14,7 +14,7 @@ namespace crema {
 
 MappedFile::MappedFile(const std::string& path) {
   const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  require(file >= 0, "cannot open {}: {}", path, std::strerror(errno));
+  require_system(file >= 0, "cannot open {}", path);
   struct stat status;
   if (::fstat(file, &status) != 0 || !S_ISREG(status.st_mode)) {
     ::close(file);

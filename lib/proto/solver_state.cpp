@@ -67,8 +67,8 @@ caffe::SolverState read_hdf5_state(const hdf5::Handle& file) {
 }
 
 void write_hdf5_state(const caffe::SolverState& state, const std::string& path) {
-  write_file_atomically(path, [&](const std::string& temporary) {
-    hdf5::Handle file = hdf5::create_file(temporary);
+  const hdf5::Handle file = hdf5::create_in_memory();
+  with_context(path, [&] {
     hdf5::write_int(file, "iter", state.iter());
     hdf5::write_string(file, "learned_net", state.learned_net());
     hdf5::write_int(file, "current_step", state.current_step());
@@ -87,8 +87,8 @@ void write_hdf5_state(const caffe::SolverState& state, const std::string& path) 
     if (state.has_crema_training()) {
       hdf5::write_bytes(file, kTraining, state.crema_training().SerializeAsString());
     }
-    require(file.reset(), "cannot write {}: the HDF5 file could not be closed", path);
   });
+  write_file_atomically(path, hdf5::image(file));
 }
 
 }  // namespace

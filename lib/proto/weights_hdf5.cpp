@@ -134,19 +134,17 @@ void write_hdf5_weights(const caffe::NetParameter& net, const std::string& path)
             "two layers are called \"{}\", which cannot be saved as HDF5", layer.name());
   }
   const Hdf5Lock lock;
-  write_file_atomically(path, [&](const std::string& temporary) {
-    hdf5::Handle file = hdf5::create_file(temporary);
-    {
-      const hdf5::Handle data = hdf5::create_group(file, "data");
-      std::optional<hdf5::Handle> diff;
-      if (has_diff(net)) diff.emplace(hdf5::create_group(file, "diff"));
-      for (const auto& layer : net.layer()) {
-        with_context([&] { return fmt::format("{}: layer \"{}\"", path, layer.name()); },
-                     [&] { write_layer(data, diff ? &*diff : nullptr, layer); });
-      }
+  const hdf5::Handle file = hdf5::create_in_memory();
+  {
+    const hdf5::Handle data = hdf5::create_group(file, "data");
+    std::optional<hdf5::Handle> diff;
+    if (has_diff(net)) diff.emplace(hdf5::create_group(file, "diff"));
+    for (const auto& layer : net.layer()) {
+      with_context([&] { return fmt::format("{}: layer \"{}\"", path, layer.name()); },
+                   [&] { write_layer(data, diff ? &*diff : nullptr, layer); });
     }
-    require(file.reset(), "cannot write {}: the HDF5 file could not be closed", path);
-  });
+  }
+  write_file_atomically(path, hdf5::image(file));
 }
 
 }  // namespace crema

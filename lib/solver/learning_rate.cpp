@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "solver/solver_fields.h"
 
 namespace crema {
 namespace {
@@ -17,22 +18,26 @@ const std::vector<std::string> kPolicies = {"fixed",     "step", "exp",    "inv"
 
 void check_learning_rate(const caffe::SolverParameter& solver) {
   const std::string& policy = solver.lr_policy();
-  require(solver.has_lr_policy(), "lr_policy is missing; it can be {}", fmt::join(kPolicies, ", "));
+  require_field(solver, "", solver.has_lr_policy(), "lr_policy is missing; it can be {}",
+                fmt::join(kPolicies, ", "));
   bool known = false;
   for (const std::string& name : kPolicies) known |= policy == name;
-  require(known, "lr_policy \"{}\" is not known{} It can be {}", policy,
-          did_you_mean(policy, kPolicies), fmt::join(kPolicies, ", "));
-  require(solver.has_base_lr(), "base_lr is missing");
+  require_field(solver, "lr_policy", known, "lr_policy \"{}\" is not known{} It can be {}", policy,
+                did_you_mean(policy, kPolicies), fmt::join(kPolicies, ", "));
+  require_field(solver, "", solver.has_base_lr(), "base_lr is missing");
+  require_field(solver, "base_lr", std::isfinite(solver.base_lr()), "base_lr is {}",
+                solver.base_lr());
   const bool uses_gamma = policy != "fixed" && policy != "poly";
-  require(!uses_gamma || solver.gamma() >= 0, "gamma is {}; lr_policy \"{}\" needs it to be >= 0",
-          solver.gamma(), policy);
+  require_field(solver, "gamma", !uses_gamma || solver.gamma() >= 0,
+                "gamma is {}; lr_policy \"{}\" needs it to be >= 0", solver.gamma(), policy);
   const bool uses_stepsize = policy == "step" || policy == "sigmoid";
-  require(!uses_stepsize || solver.stepsize() > 0,
-          "stepsize is {}; lr_policy \"{}\" needs it to be > 0", solver.stepsize(), policy);
+  require_field(solver, "stepsize", !uses_stepsize || solver.stepsize() > 0,
+                "stepsize is {}; lr_policy \"{}\" needs it to be > 0", solver.stepsize(), policy);
   for (int i = 1; policy == "multistep" && i < solver.stepvalue_size(); ++i) {
-    require(solver.stepvalue(i) >= solver.stepvalue(i - 1),
-            "stepvalue {} comes after {}: they must grow", solver.stepvalue(i),
-            solver.stepvalue(i - 1));
+    require_field(solver, fmt::format("stepvalue[{}]", i),
+                  solver.stepvalue(i) >= solver.stepvalue(i - 1),
+                  "stepvalue {} comes after {}: they must grow", solver.stepvalue(i),
+                  solver.stepvalue(i - 1));
   }
 }
 

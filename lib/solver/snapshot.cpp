@@ -1,12 +1,15 @@
 #include "solver/snapshot.h"
 
 #include <glog/logging.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <boost/filesystem.hpp>
+#include <csignal>
 #include <vector>
 
 #include "base/error.h"
+#include "base/files.h"
 #include "proto/solver_state.h"
 
 namespace crema {
@@ -31,6 +34,23 @@ int iteration_of(const std::string& file, const std::string& stem) {
   return -1;
 }
 
+std::string stem_of(const std::string& prefix) {
+  return fs::path(prefix).filename().string() + "_iter_";
+}
+
+/// All files in the folder of the prefix, named as the prefix is.
+std::vector<std::string> files_of(const std::string& prefix) {
+  const fs::path path(prefix);
+  const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
+  std::vector<std::string> files;
+  if (!fs::is_directory(folder)) return files;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
+    files.push_back(path.has_parent_path() ? entry.path().string()
+                                           : entry.path().filename().string());
+  }
+  return files;
+}
+
 }  // namespace
 
 SnapshotFiles snapshot_files(const std::string& prefix, int iteration, WeightFormat format) {
@@ -39,51 +59,60 @@ SnapshotFiles snapshot_files(const std::string& prefix, int iteration, WeightFor
   return {base + ".caffemodel" + ending, base + ".solverstate" + ending};
 }
 
-std::string newest_snapshot(const std::string& prefix) {
-  const fs::path path(prefix);
-  const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
-  if (!fs::is_directory(folder)) return "";
-  const std::string stem = path.filename().string() + "_iter_";
+std::vector<std::string> good_snapshots(const std::string& prefix) {
   std::vector<std::pair<int, std::string>> states;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
-    const int iteration = iteration_of(entry.path().filename().string(), stem);
-    if (iteration < 0) continue;
-    states.emplace_back(iteration, path.has_parent_path() ? entry.path().string()
-                                                          : entry.path().filename().string());
+  for (const std::string& file : files_of(prefix)) {
+    const int iteration = iteration_of(fs::path(file).filename().string(), stem_of(prefix));
+    if (iteration >= 0) states.emplace_back(iteration, file);
   }
   std::sort(states.rbegin(), states.rend());
+  std::vector<std::string> good;
   for (const auto& [iteration, file] : states) {
     try {
+      // The newest is read whole, weights included; older ones are looked at only when they are
+      // needed.
       const caffe::SolverState state = read_solver_state(file);
-      read_weights(weights_of_state(state, file));
-      return file;
+      if (good.empty()) read_weights(weights_of_state(state, file));
+      good.push_back(file);
     } catch (const Error& error) {
       LOG(WARNING) << "passing over a snapshot that cannot be used: " << error.what();
     }
   }
-  return "";
+  return good;
 }
 
-std::string resolve_snapshot(const std::string& request, const std::string& prefix) {
-  if (request == "auto") return newest_snapshot(prefix);
-  if (!is_number(request)) return request;
+std::vector<std::string> resolve_snapshots(const std::string& request, const std::string& prefix) {
+  if (request == "auto") return good_snapshots(prefix);
+  if (!is_number(request)) return {request};
   const int iteration = std::stoi(request);
   const std::string binary = snapshot_files(prefix, iteration, WeightFormat::kBinary).state;
   const std::string hdf5 = snapshot_files(prefix, iteration, WeightFormat::kHdf5).state;
-  if (fs::exists(binary)) return binary;
+  if (fs::exists(binary)) return {binary};
   require(fs::exists(hdf5), "there is no snapshot of iteration {}: neither {} nor {} exists",
           iteration, binary, hdf5);
-  return hdf5;
+  return {hdf5};
+}
+
+void remove_stale_temporaries(const std::string& prefix) {
+  for (const std::string& file : files_of(prefix)) {
+    const int writer = temporary_writer(file);
+    // Not of a run that is still writing; one with our own number is of an earlier process.
+    if (writer <= 0 || (writer != ::getpid() && ::kill(writer, 0) == 0)) continue;
+    if (fs::path(file).filename().string().rfind(stem_of(prefix), 0) != 0) continue;
+    LOG(INFO) << "Removing " << file << ", which a killed run left half-written";
+    ::unlink(file.c_str());
+  }
 }
 
 std::string weights_of_state(const caffe::SolverState& state, const std::string& state_file) {
   require(!state.learned_net().empty(), "{} names no weights (learned_net)", state_file);
-  if (fs::exists(state.learned_net())) return state.learned_net();
   const fs::path beside =
       fs::path(state_file).parent_path() / fs::path(state.learned_net()).filename();
-  require(fs::exists(beside), "the weights of {} are not there: neither {} nor {} exists",
-          state_file, state.learned_net(), beside.string());
-  return beside.string();
+  if (fs::exists(beside)) return beside.string();
+  require(fs::exists(state.learned_net()),
+          "the weights of {} are not there: neither {} nor {} exists", state_file, beside.string(),
+          state.learned_net());
+  return state.learned_net();
 }
 
 }  // namespace crema

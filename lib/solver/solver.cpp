@@ -18,6 +18,7 @@
 #include "proto/solver_state.h"
 #include "solver/learning_rate.h"
 #include "solver/snapshot.h"
+#include "solver/solver_fields.h"
 
 namespace crema {
 namespace {
@@ -41,15 +42,22 @@ WeightFormat snapshot_format(const caffe::SolverParameter& solver) {
 
 void check_solver(const caffe::SolverParameter& solver) {
   check_learning_rate(solver);
-  require(solver.max_iter() >= 0, "max_iter is {}; it cannot be negative", solver.max_iter());
-  require(solver.iter_size() > 0, "iter_size is {}; it must be > 0", solver.iter_size());
-  require(solver.average_loss() > 0, "average_loss is {}; it must be > 0", solver.average_loss());
-  require(solver.weight_decay() == 0 || solver.regularization_type() == "L1" ||
-              solver.regularization_type() == "L2",
-          "regularization_type \"{}\" is not known; it can be L1 or L2",
-          solver.regularization_type());
+  require_field(solver, "", solver.has_max_iter(), "max_iter is missing");
+  require_field(solver, "max_iter", solver.max_iter() >= 0, "max_iter is {}; it cannot be negative",
+                solver.max_iter());
+  require_field(solver, "iter_size", solver.iter_size() > 0, "iter_size is {}; it must be > 0",
+                solver.iter_size());
+  require_field(solver, "average_loss", solver.average_loss() > 0,
+                "average_loss is {}; it must be > 0", solver.average_loss());
+  require_field(solver, "regularization_type",
+                solver.weight_decay() == 0 || solver.regularization_type() == "L1" ||
+                    solver.regularization_type() == "L2",
+                "regularization_type \"{}\" is not known; it can be L1 or L2",
+                solver.regularization_type());
   if (solver.snapshot() > 0 || solver.snapshot_after_train()) {
-    require_writable_folder(solver.snapshot_prefix(), "snapshots (snapshot_prefix)");
+    with_context(position_of(solver, "snapshot_prefix"), [&] {
+      require_writable_folder(solver.snapshot_prefix(), "snapshots (snapshot_prefix)");
+    });
   }
 }
 
@@ -73,17 +81,18 @@ void report_load(const std::string& file, const Net& net, const Net::LoadReport&
 
 Solver::Solver(const caffe::SolverParameter& solver, Device& device, const SolverOptions& options)
     : param_(solver), device_(device), options_(options), seed_(0) {
-  const std::string where = position_of(param_);
-  with_context(where, [&] {
-    check_solver(param_);
-    rule_ = make_update_rule(param_);
-  });
-  caffe::SolverState state;
-  if (!options_.snapshot.empty()) state = read_solver_state(options_.snapshot);
-  seed_ = choose_seed(param_, state);
+  check_solver(param_);
+  rule_ = make_update_rule(param_);
+  const bool restores = !options_.snapshots.empty();
+  seed_ = choose_seed(
+      param_, restores ? read_solver_state(options_.snapshots.front()) : caffe::SolverState());
   build_nets();
-  load_weights(options_.weights);
-  if (!options_.snapshot.empty()) restore(state);
+  // A snapshot brings all weights with it.
+  if (restores) {
+    restore_newest();
+  } else {
+    load_initial_weights();
+  }
   displayed_at_ = now_seconds();
 }
 
@@ -120,9 +129,19 @@ void Solver::build_nets() {
   }
 }
 
-void Solver::load_weights(const std::string& files) {
+void Solver::load_initial_weights() {
+  if (!options_.weights.empty()) {
+    load_weights(options_.weights, "");
+    return;
+  }
+  for (int i = 0; i < param_.weights_size(); ++i) {
+    load_weights(param_.weights(i), position_of(param_, fmt::format("weights[{}]", i)));
+  }
+}
+
+void Solver::load_weights(const std::string& files, const std::string& position) {
   for (const std::string& file : split(files, ',')) {
-    const StoredWeights weights = read_weights(file);
+    const StoredWeights weights = with_context(position, [&] { return read_weights(file); });
     report_load(file, *net_, net_->load(weights));
     for (const auto& test_net : test_nets_) test_net->load(weights);
   }
@@ -175,7 +194,9 @@ bool Solver::step(int count) {
   }
   const bool finished = stop_requested_ || iteration_ >= param_.max_iter();
   const bool due_anyway = param_.snapshot() > 0 && iteration_ % param_.snapshot() == 0;
-  if (finished && param_.snapshot_after_train() && !last_was_snapshot && !due_anyway) snapshot();
+  // Who stops a run wants to go on with it, whatever the solver says of its end.
+  const bool wanted = param_.snapshot_after_train() || stop_requested_;
+  if (finished && wanted && !last_was_snapshot && !due_anyway) snapshot();
   return !stop_requested_;
 }
 
@@ -337,29 +358,49 @@ void Solver::snapshot() {
   }
 }
 
-void Solver::restore(const caffe::SolverState& state) {
-  const std::string& state_file = options_.snapshot;
+void Solver::restore_newest() {
+  for (std::size_t i = 0;; ++i) {
+    const bool last = i + 1 == options_.snapshots.size();
+    try {
+      restore(options_.snapshots[i]);
+      return;
+    } catch (const Error& error) {
+      if (last) throw;
+      LOG(WARNING) << "passing over a snapshot that cannot be used: " << error.what();
+    }
+  }
+}
+
+void Solver::restore(const std::string& state_file) {
+  const caffe::SolverState state = read_solver_state(state_file);
   const std::string weights_file = weights_of_state(state, state_file);
+  const StoredWeights weights = read_weights(weights_file);
+  const auto history_of = [&](int i) -> const Tensor& {
+    const auto index = static_cast<std::size_t>(i);
+    return history_[index % history_.size()][index / history_.size()];
+  };
+  // All is checked before anything is changed.
   with_context(state_file, [&] {
     const int expected = rule_->histories() * static_cast<int>(history_.size());
     require(state.history_size() == expected,
             "it holds {} history blobs; solver type {} and this net need {}", state.history_size(),
             param_.type(), expected);
     for (int i = 0; i < expected; ++i) {
-      const auto parameter = static_cast<std::size_t>(i) % history_.size();
-      const Tensor& history = history_[parameter][static_cast<std::size_t>(i) / history_.size()];
-      require(shape_fits(state.history(i), history.shape()),
+      const Parameter& parameter =
+          net_->parameters()[static_cast<std::size_t>(i) % history_.size()];
+      require(shape_fits(state.history(i), history_of(i).shape()),
               "history {} has shape {}, parameter {} of layer \"{}\" has {}", i,
-              stored_shape(state.history(i)).str(), net_->parameters()[parameter].index,
-              net_->parameters()[parameter].layer, history.shape().str());
-      write_plain(history, values(state.history(i)).data());
+              stored_shape(state.history(i)).str(), parameter.index, parameter.layer,
+              history_of(i).shape().str());
     }
   });
-  const Net::LoadReport report = net_->load(read_weights(weights_file));
+  const Net::LoadReport report = net_->load(weights);
   require(report.missing.empty(), "{} has no weights for layer \"{}\"", weights_file,
           report.missing.empty() ? "" : report.missing.front());
-  iteration_ = state.iter();
-  displayed_iteration_ = iteration_;
+  for (int i = 0; i < state.history_size(); ++i) {
+    write_plain(history_of(i), values(state.history(i)).data());
+  }
+  iteration_ = displayed_iteration_ = state.iter();
   current_step_ = state.current_step();
   LOG(INFO) << "Restored iteration " << iteration_ << " from " << state_file;
   if (state.has_crema_training()) {

@@ -18,9 +18,10 @@ struct SolverOptions {
   /// Called after each iteration and test batch; null: nobody can stop the run.
   SignalWatch* signals = nullptr;
   std::vector<TrainingListener*> listeners;
-  /// A solver state to go on from, or "".
-  std::string snapshot;
-  /// Weight files to start from, separated by commas, or "".
+  /// Solver states to go on from: the first that can be used.
+  std::vector<std::string> snapshots;
+  /// Weight files to start from in place of the solver's own, separated by commas, or "". A
+  /// snapshot replaces both.
   std::string weights;
 };
 
@@ -45,8 +46,10 @@ class Solver {
 
  private:
   void build_nets();
-  void load_weights(const std::string& files);
-  void restore(const caffe::SolverState& state);
+  void load_initial_weights();
+  void load_weights(const std::string& files, const std::string& position);
+  void restore_newest();
+  void restore(const std::string& state_file);
   float forward_backward();
   void note_loss(float loss);
   float smoothed_loss() const;

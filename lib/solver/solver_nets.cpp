@@ -1,7 +1,10 @@
 // Which nets a solver trains and tests.
+#include <boost/filesystem.hpp>
+
 #include "base/error.h"
 #include "proto/io.h"
 #include "solver/solver.h"
+#include "solver/solver_fields.h"
 
 namespace crema {
 namespace {
@@ -10,13 +13,20 @@ namespace {
 struct NetSource {
   const caffe::NetParameter* net = nullptr;
   std::string file;
-  caffe::NetParameter read() const { return net != nullptr ? *net : read_net(file); }
+  std::string position;  ///< of the solver's line that names the file
+  caffe::NetParameter read() const {
+    if (net != nullptr) return *net;
+    // A mistake inside the net's text has its own line; only that the file cannot be had is the
+    // solver's.
+    return boost::filesystem::exists(file) ? read_net(file)
+                                           : with_context(position, [&] { return read_net(file); });
+  }
 };
 
 /// `net` or `net_param`, when given.
 bool shared_source(const caffe::SolverParameter& solver, NetSource* source) {
   if (solver.has_net_param()) source->net = &solver.net_param();
-  if (solver.has_net()) source->file = solver.net();
+  if (solver.has_net()) *source = {source->net, solver.net(), position_of(solver, "net")};
   return solver.has_net_param() || solver.has_net();
 }
 
@@ -34,15 +44,17 @@ caffe::NetState merged_state(caffe::Phase phase, const caffe::NetParameter& net,
 SolverNet solver_train_net(const caffe::SolverParameter& solver) {
   const int given = int{solver.has_net()} + int{solver.has_net_param()} +
                     int{solver.has_train_net()} + int{solver.has_train_net_param()};
-  require(
-      given == 1,
+  require_field(
+      solver, "", given == 1,
       "a solver names its train net by exactly one of net, net_param, train_net, train_net_param, "
       "not by {}",
       given);
   NetSource source;
   if (!shared_source(solver, &source)) {
     if (solver.has_train_net_param()) source.net = &solver.train_net_param();
-    if (solver.has_train_net()) source.file = solver.train_net();
+    if (solver.has_train_net()) {
+      source = {nullptr, solver.train_net(), position_of(solver, "train_net")};
+    }
   }
   SolverNet train{source.read(), {}};
   train.state = merged_state(caffe::TRAIN, train.net, solver.train_state());
@@ -51,28 +63,34 @@ SolverNet solver_train_net(const caffe::SolverParameter& solver) {
 
 std::vector<SolverNet> solver_test_nets(const caffe::SolverParameter& solver) {
   std::vector<NetSource> sources;
-  for (const caffe::NetParameter& net : solver.test_net_param()) sources.push_back({&net, ""});
-  for (const std::string& file : solver.test_net()) sources.push_back({nullptr, file});
+  for (const caffe::NetParameter& net : solver.test_net_param()) sources.push_back({&net, "", ""});
+  for (const std::string& file : solver.test_net()) {
+    sources.push_back({nullptr, file, position_of(solver, "test_net")});
+  }
   NetSource shared;
   const int explicit_nets = static_cast<int>(sources.size());
   if (shared_source(solver, &shared)) {
-    require(solver.test_iter_size() >= explicit_nets,
-            "test_iter must be given for each of the {} test nets, not {} times", explicit_nets,
-            solver.test_iter_size());
+    require_field(solver, "test_iter", solver.test_iter_size() >= explicit_nets,
+                  "test_iter must be given for each of the {} test nets, not {} times",
+                  explicit_nets, solver.test_iter_size());
     for (int i = explicit_nets; i < solver.test_iter_size(); ++i) sources.push_back(shared);
   } else {
-    require(solver.test_iter_size() == explicit_nets,
-            "test_iter must be given once for each of the {} test nets, not {} times",
-            explicit_nets, solver.test_iter_size());
+    require_field(solver, "test_iter", solver.test_iter_size() == explicit_nets,
+                  "test_iter must be given once for each of the {} test nets, not {} times",
+                  explicit_nets, solver.test_iter_size());
   }
   const int count = static_cast<int>(sources.size());
-  require(solver.test_state_size() == 0 || solver.test_state_size() == count,
-          "test_state must be given once for each of the {} test nets or never, not {} times",
-          count, solver.test_state_size());
-  require(count == 0 || solver.test_interval() > 0,
-          "there are test nets, but test_interval is {}; it must be > 0", solver.test_interval());
-  for (const int iterations : solver.test_iter()) {
-    require(iterations > 0, "test_iter is {}; it must be > 0", iterations);
+  require_field(solver, "test_state",
+                solver.test_state_size() == 0 || solver.test_state_size() == count,
+                "test_state must be given once for each of the {} test nets or never, not {} times",
+                count, solver.test_state_size());
+  require_field(solver, solver.has_test_interval() ? "test_interval" : "test_iter",
+                count == 0 || solver.test_interval() > 0,
+                "there are test nets, but test_interval is {}; it must be > 0",
+                solver.test_interval());
+  for (int i = 0; i < solver.test_iter_size(); ++i) {
+    require_field(solver, fmt::format("test_iter[{}]", i), solver.test_iter(i) > 0,
+                  "test_iter is {}; it must be > 0", solver.test_iter(i));
   }
   std::vector<SolverNet> nets;
   for (int i = 0; i < count; ++i) {

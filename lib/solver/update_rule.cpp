@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "kernels/parallel_for.h"
+#include "solver/solver_fields.h"
 
 namespace crema {
 namespace {
@@ -125,9 +126,9 @@ std::unique_ptr<UpdateRule> sweep(Rule rule) {
 }
 
 void require_no_momentum(const caffe::SolverParameter& solver) {
-  require(solver.momentum() == 0,
-          "momentum is {}, but solver type {} has no use for it; leave it out", solver.momentum(),
-          solver.type());
+  require_field(solver, "momentum", solver.momentum() == 0,
+                "momentum is {}, but solver type {} has no use for it; leave it out",
+                solver.momentum(), solver.type());
 }
 
 }  // namespace
@@ -142,14 +143,14 @@ std::unique_ptr<UpdateRule> make_update_rule(const caffe::SolverParameter& solve
   }
   if (type == "RMSProp") {
     require_no_momentum(solver);
-    require(solver.rms_decay() >= 0 && solver.rms_decay() < 1,
-            "rms_decay is {}; it must be in [0, 1)", solver.rms_decay());
+    require_field(solver, "rms_decay", solver.rms_decay() >= 0 && solver.rms_decay() < 1,
+                  "rms_decay is {}; it must be in [0, 1)", solver.rms_decay());
     return sweep(RmsProp{solver.rms_decay(), solver.delta()});
   }
   if (type == "AdaDelta") return sweep(AdaDelta{solver.momentum(), solver.delta()});
   if (type == "Adam") return sweep(Adam{solver.momentum(), solver.momentum2(), solver.delta()});
-  fail("solver type \"{}\" is not known{}", type,
-       did_you_mean(type, {"SGD", "Nesterov", "AdaGrad", "RMSProp", "AdaDelta", "Adam"}));
+  fail_at(position_of(solver, "type"), "solver type \"{}\" is not known{}", type,
+          did_you_mean(type, {"SGD", "Nesterov", "AdaGrad", "RMSProp", "AdaDelta", "Adam"}));
 }
 
 }  // namespace crema

@@ -66,7 +66,9 @@ class CpuDevice final : public Device {
 }  // namespace
 
 std::unique_ptr<Device> make_cpu_device(int threads) {
-  require(threads >= 0, "the number of threads cannot be negative: {}", threads);
+  constexpr int kMostThreads = 1024;
+  require(threads >= 0 && threads <= kMostThreads,
+          "the number of threads is {}; it can be 0 (one a core) to {}", threads, kMostThreads);
   return std::make_unique<CpuDevice>(threads > 0 ? threads : usable_cores());
 }
 

@@ -78,12 +78,9 @@ TrainingRecord train(const TrainFlags& flags, Device& device) {
   Recorder recorder;
   SolverOptions options;
   options.listeners = {&recorder};
-  options.snapshot = value_of(flags, "snapshot");
+  const std::string snapshot = value_of(flags, "snapshot");
+  if (!snapshot.empty()) options.snapshots = {snapshot};
   options.weights = value_of(flags, "weights");
-  // As the tool has it: the flag replaces what the solver file names, a snapshot brings its own.
-  if (options.weights.empty() && options.snapshot.empty()) {
-    options.weights = fmt::format("{}", fmt::join(parameter.weights(), ","));
-  }
   Solver solver(parameter, device, options);
   require(solver.solve(), "the run stopped early");
   return recorder.take();

@@ -328,12 +328,12 @@ class NetShapes(NetTest):
 
     def test_batch_size(self):
         harness.make_lmdb("db", 3)
-        for batch, expected in ((0, "batch_size"), (4000000000, "batch_size")):
+        for batch, expected in ((0, "can be 1 to"), (4000000000, "2147483647")):
             with self.subTest(batch=batch):
                 text = data_layer("db", batch) + layer("s", "Silence", "data label", "")
                 write("net.prototxt", text)
                 self.assert_error(run("describe-net", "--model", "net.prototxt"), "net.prototxt:1:", 'layer "data" (Data)',
-                                  expected)
+                                  "batch_size", expected)
 
     def test_too_large_for_memory(self):
         text = ("layer {\n name: \"data\"\n type: \"Input\"\n top: \"data\"\n input_param { shape { dim: 100000 "
@@ -557,12 +557,14 @@ class Records(ToolTest):
         harness.make_lmdb("db", 4)
         net = small_net("db").replace("scale: 0.00390625", 'mean_file: "mean.binaryproto"')
         write("net.prototxt", net)
-        self.assert_error(run("describe-net", "--model", "net.prototxt"), 'layer "data" (Data)', "mean.binaryproto", "No such")
+        self.assert_error(run("describe-net", "--model", "net.prototxt"), 'layer "data" (Data)', "mean.binaryproto",
+                          "No such")
         write("mean.binaryproto", "hello\n")
         self.assert_error(run("describe-net", "--model", "net.prototxt"), 'layer "data" (Data)', "mean.binaryproto")
         blob = b"\x08\x01\x10\x01\x18\x04\x20\x04" + b"\x2a\x40" + bytes(64)  # 1 x 1 x 4 x 4
         write("mean.binaryproto", blob)
-        self.assert_error(run("describe-net", "--model", "net.prototxt"), 'layer "data" (Data)', "mean.binaryproto", "4", "8")
+        self.assert_error(run("describe-net", "--model", "net.prototxt"), 'layer "data" (Data)', "mean.binaryproto",
+                          "1x4x4", "1x8x8")
 
 
 class Hdf5(ToolTest):
@@ -899,8 +901,9 @@ class Solvers(ToolTest):
         """In containers process numbers come back: one that died while it tried the folder must not block the next."""
         write("net.prototxt", DUMMY + inner_product("ip", "data", 3) + LOSS)
         write("solver.prototxt", solver())
-        done = subprocess.run(["sh", "-c", f"touch .crema_probe_$$; exec {harness.tool_path('train')} --solver solver.prototxt"],
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=60)
+        command = f"touch .crema_probe_$$; exec {harness.tool_path('train')} --solver solver.prototxt"
+        done = subprocess.run(["sh", "-c", command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                              timeout=60)
         self.assertEqual(done.returncode, 0, done.stdout.decode())
 
     def test_weights_missing(self):
@@ -958,20 +961,37 @@ class CommandLines(ToolTest):
         self.assert_usage_error(run("convert-idx", "a", "b"), "too few arguments")
 
     def test_flags_that_exclude_each_other(self):
-        self.assert_usage_error(run("train", "--solver", "s", "--snapshot", "x", "--weights", "y"), "--snapshot", "--weights")
+        self.assert_usage_error(run("train", "--solver", "s", "--snapshot", "x", "--weights", "y"), "--snapshot",
+                                "--weights")
         self.assert_usage_error(run("test", "--model", "m", "--weights", "w", "--all", "--iterations", 3), "--all",
                                 "--iterations")
         self.assert_usage_error(run("test", "--model", "m", "--weights", "w", "--solver", "s", "--snapshot", "auto"),
                                 "--model", "--solver")
+        # Of these, one would be passed over in silence.
+        for arguments in (["--model", "m", "--weights", "w", "--snapshot", "5"],
+                          ["--solver", "s", "--snapshot", "5", "--weights", "w"]):
+            with self.subTest(arguments=arguments):
+                self.assert_usage_error(run("test", *arguments), "--snapshot", "--weights")
+
+    def test_more_threads_than_any_machine_has(self):
+        write("net.prototxt", DUMMY + inner_product("ip", "data", 3) + LOSS)
+        write("solver.prototxt", solver())
+        result = run("train", "--solver", "solver.prototxt", "--threads", 1000000)
+        self.assertIn(result.code, (1, 2), result)
+        self.assertIn("threads", result.others[0], result)
 
     def test_unknown_word(self):
-        self.assert_usage_error(run("describe-net", "--model", "m", "--phase", "TRIAN"), "TRAIN or TEST", "TRIAN")
-        self.assert_usage_error(run("train", "--solver", "s", "--sigint_effect", "quit"), "sigint_effect", "quit",
-                                "stop, snapshot or none")
-        self.assert_usage_error(run("train", "--solver", "s", "--sighup_effect", "quit"), "sighup_effect", "quit")
-        self.assert_usage_error(run("train", "--solver", "s", "--devices", "gpu7"), "--devices", "gpu7")
-        self.assert_usage_error(run("describe-net", "--model", "m", "--input_shape", "data:1x2"), "data:1x2")
-        self.assert_usage_error(run("train", "--solver", "s", "--threads=-1"), "threads", "-1")
+        cases = [
+            (("describe-net", "--model", "m", "--phase", "TRIAN"), ("TRAIN or TEST", "TRIAN")),
+            (("train", "--solver", "s", "--sigint_effect", "quit"), ("sigint_effect", "quit", "stop, snapshot or none")),
+            (("train", "--solver", "s", "--sighup_effect", "quit"), ("sighup_effect", "quit")),
+            (("train", "--solver", "s", "--devices", "gpu7"), ("--devices", "gpu7")),
+            (("describe-net", "--model", "m", "--input_shape", "data:1x2"), ("data:1x2",)),
+            (("train", "--solver", "s", "--threads=-1"), ("threads", "-1")),
+        ]
+        for arguments, expected in cases:
+            with self.subTest(arguments=arguments):
+                self.assert_usage_error(run(*arguments), *expected)
 
     def test_help(self):
         flags = {
@@ -1056,6 +1076,15 @@ class FullDisk(ToolTest):
         result = self.limited(4000, "train", "--solver", "solver.prototxt", "--threads", 1)
         self.assert_error(result, "cannot write", "snap_iter_1.solverstate")
         self.assertEqual({name: read(name) for name in harness.files_below()}, before)
+
+    def test_snapshot_name_is_a_folder(self):
+        """The reason is that of the call that failed."""
+        harness.make_lmdb("db", 20)
+        write("net.prototxt", small_net("db"))
+        write("solver.prototxt", solver(max_iter=2))
+        os.mkdir("snap_iter_2.caffemodel")
+        self.assert_error(run("train", "--solver", "solver.prototxt", "--threads", 1), "snap_iter_2.caffemodel",
+                          "Is a directory")
 
     def test_convert_idx(self):
         harness.write_idx("images", (100, 20, 20), bytes(40000))

@@ -212,7 +212,8 @@ def small_net(source, batch=8, outputs=CLASSES):
 
 def solver(net="net.prototxt", **fields):
     """A solver. Keyword arguments replace its fields: None removes one, a list repeats it; strings bring their quotes."""
-    values = dict(net=net and f'"{net}"', base_lr=0.01, lr_policy='"fixed"', max_iter=4, snapshot_prefix='"snap"', random_seed=1)
+    values = dict(net=net and f'"{net}"', base_lr=0.01, lr_policy='"fixed"', max_iter=4, snapshot_prefix='"snap"',
+                  random_seed=1)
     values.update(fields)
     text = ""
     for name, value in values.items():

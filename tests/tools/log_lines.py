@@ -316,7 +316,8 @@ class Test(LogTest):
 
     def test_several_weight_files(self):
         shutil.copy("snap_iter_10.caffemodel", "first.caffemodel")
-        result = self.score("--model", "net.prototxt", "--weights", "first.caffemodel,snap_iter_20.caffemodel", "--iterations", 2)
+        result = self.score("--model", "net.prototxt", "--weights", "first.caffemodel,snap_iter_20.caffemodel",
+                            "--iterations", 2)
         self.assertEqual(self.scores(result), self.scores(self.score(*self.MODEL, "--iterations", 2)))
 
     def test_threads_do_not_matter_much(self):

@@ -57,7 +57,7 @@ class Signals(ToolTest):
         self.process.send_signal(number)
         return before + 1, self.iteration() + 2
 
-    def finish(self, code=0, seconds=15):
+    def finish(self, code=0, seconds=10):
         try:
             self.assertEqual(self.process.wait(timeout=seconds), code, self.log())
         except subprocess.TimeoutExpired:
@@ -67,7 +67,8 @@ class Signals(ToolTest):
     def snapshots(self):
         """Iterations that have both files."""
         names = os.listdir(".")
-        states = sorted(int(match[1]) for match in (re.match(r"snap_iter_(\d+)\.solverstate$", name) for name in names) if match)
+        found = (re.match(r"snap_iter_(\d+)\.solverstate$", name) for name in names)
+        states = sorted(int(match[1]) for match in found if match)
         return [state for state in states if f"snap_iter_{state}.caffemodel" in names]
 
     def assert_stopped_at_once(self, due):
@@ -145,7 +146,7 @@ class Signals(ToolTest):
         self.assertEqual(len(self.snapshots()), 1)
 
     def test_second_interrupt_quits_now(self):
-        for first, second in ((signal.SIGINT, signal.SIGINT), (signal.SIGINT, signal.SIGTERM)):
+        for first, second in ((signal.SIGINT, signal.SIGINT), (signal.SIGTERM, signal.SIGTERM)):
             with self.subTest(second=second):
                 # An iteration that does not end.
                 self.begin(iter_size=100000000, wait_for="Solving")

@@ -63,18 +63,17 @@ class Builder {
     if (!value.blob.empty()) {
       const bool in_place = top < definition.bottom_size() && definition.bottom(top) == value.blob;
       const auto known = graph_.blobs.find(value.blob);
-      require(in_place || known == graph_.blobs.end(), "top \"{}\" is already made by layer \"{}\"",
-              value.blob, known == graph_.blobs.end() ? "" : producer_name(known->second));
+      if (!in_place && known != graph_.blobs.end()) {
+        const int maker = graph_.values[static_cast<std::size_t>(known->second)].producer;
+        fail("top \"{}\" is already made by {}", value.blob,
+             maker == node ? "this layer"
+                           : fmt::format("layer \"{}\"",
+                                         graph_.nodes[static_cast<std::size_t>(maker)].name()));
+      }
       graph_.blobs[value.blob] = index;
     }
     graph_.values.push_back(std::move(value));
     return index;
-  }
-
-  std::string producer_name(int value) const {
-    return graph_
-        .nodes[static_cast<std::size_t>(graph_.values[static_cast<std::size_t>(value)].producer)]
-        .name();
   }
 
   Graph& graph_;

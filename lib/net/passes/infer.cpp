@@ -79,6 +79,7 @@ void declare_params(Graph& graph, int node_index, const std::vector<ParamDef>& d
     }
     apply_spec(spec, &graph.params[static_cast<std::size_t>(index)]);
     node.params.push_back(index);
+    node.param_shapes.push_back(defs[i].shape);
   }
 }
 

@@ -35,7 +35,13 @@ class ReorderLayer final : public Layer {
 class Chooser {
  public:
   Chooser(Graph& graph, Device& device, const std::map<int, Layout>& fixed)
-      : graph_(graph), device_(device), fixed_(fixed), chosen_(graph.params.size(), 0) {}
+      : graph_(graph),
+        device_(device),
+        fixed_(fixed),
+        chosen_(graph.params.size(), 0),
+        plain_only_(graph.params.size(), 0) {
+    find_plain_only();
+  }
 
   void run() {
     std::vector<Node> nodes = std::move(graph_.nodes);
@@ -53,12 +59,41 @@ class Chooser {
   Value& value(int index) { return graph_.values[static_cast<std::size_t>(index)]; }
   ParamNode& param(int index) { return graph_.params[static_cast<std::size_t>(index)]; }
 
+  /// Shared parameters whose users would not agree on another layout than the plain one.
+  void find_plain_only() {
+    std::vector<const Node*> first_user(graph_.params.size(), nullptr);
+    for (const Node& node : graph_.nodes) {
+      for (std::size_t i = 0; i < node.params.size(); ++i) {
+        const auto index = static_cast<std::size_t>(node.params[i]);
+        const Node*& first = first_user[index];
+        if (first == nullptr) first = &node;
+        if (!(node.param_shapes[i] == graph_.params[index].shape) || !agree(*first, node)) {
+          plain_only_[index] = 1;
+        }
+      }
+    }
+  }
+
+  /// They convert what they are given, or are of one type on bottoms of one shape, so that each has
+  /// the choices of the other.
+  bool agree(const Node& a, const Node& b) {
+    if (a.layer->converts_params() && b.layer->converts_params()) return true;
+    if (a.type() != b.type() || a.bottoms.size() != b.bottoms.size()) return false;
+    for (std::size_t i = 0; i < a.bottoms.size(); ++i) {
+      if (!(value(a.bottoms[i]).shape == value(b.bottoms[i]).shape)) return false;
+    }
+    return true;
+  }
+
   const Layout* given_layout(int index) const {
+    static const Layout plain;
+    const auto found = fixed_.find(index);
+    if (found != fixed_.end()) return &found->second;
+    if (plain_only_[static_cast<std::size_t>(index)]) return &plain;
     if (chosen_[static_cast<std::size_t>(index)]) {
       return &graph_.params[static_cast<std::size_t>(index)].layout;
     }
-    const auto found = fixed_.find(index);
-    return found == fixed_.end() ? nullptr : &found->second;
+    return nullptr;
   }
 
   LayoutChoice follow_bottom(const Node& node) {
@@ -81,6 +116,10 @@ class Chooser {
     for (std::size_t i = 0; i < node.params.size(); ++i) {
       const Layout* given = given_layout(node.params[i]);
       if (given != nullptr && !(*given == choice.params[i])) {
+        const bool own_shape = node.param_shapes[i] == param(node.params[i]).shape;
+        if (!node.layer->converts_params() || (!own_shape && !given->is_plain())) {
+          return std::numeric_limits<double>::infinity();
+        }
         cost += reorder_seconds(param(node.params[i]).shape) * (node.param_gradients[i] ? 2 : 1);
       }
     }
@@ -92,7 +131,7 @@ class Chooser {
     LayoutRequest request{device_, {}, {}, {}};
     for (const int bottom : node.bottoms) request.bottoms.push_back(value(bottom).shape);
     for (const int top : node.tops) request.tops.push_back(value(top).shape);
-    for (const int index : node.params) request.params.push_back(param(index).shape);
+    request.params = node.param_shapes;
     std::vector<LayoutChoice> choices = node.layer->layouts(request);
     CREMA_ASSERT(!choices.empty());
     std::size_t best = 0;
@@ -104,6 +143,9 @@ class Chooser {
         best = i;
       }
     }
+    require(best_cost < std::numeric_limits<double>::infinity(),
+            "its parameters lie in an order that suits the net that it shares them with, but not "
+            "these inputs");
     return std::move(choices[best]);
   }
 
@@ -163,7 +205,7 @@ class Chooser {
   Graph& graph_;
   Device& device_;
   const std::map<int, Layout>& fixed_;
-  std::vector<char> chosen_;
+  std::vector<char> chosen_, plain_only_;
   std::map<int, bool> owned_;
 };
 

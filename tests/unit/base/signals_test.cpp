@@ -1,5 +1,7 @@
 #include "base/signals.h"
 
+#include "base/tool.h"
+
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -17,19 +19,32 @@ TEST(SignalActionTest, HasThreeNames) {
   EXPECT_EQ(parse_signal_action("stop", "f"), SignalAction::kStop);
   EXPECT_EQ(parse_signal_action("snapshot", "f"), SignalAction::kSnapshot);
   EXPECT_EQ(parse_signal_action("none", "f"), SignalAction::kNone);
-  EXPECT_EQ(error_of([] { parse_signal_action("halt", "sigint_effect"); }),
-            "--sigint_effect is \"halt\"; it can be stop, snapshot or none");
+  try {
+    parse_signal_action("halt", "sigint_effect");
+    FAIL() << "it was taken";
+  } catch (const UsageError& error) {
+    EXPECT_STREQ(error.what(), "--sigint_effect is \"halt\"; it can be stop, snapshot or none");
+  }
 }
 
-TEST(SignalWatchTest, ReportsEachSignalOnce) {
-  SignalWatch watch(SignalAction::kStop, SignalAction::kSnapshot);
+TEST(SignalWatchTest, ReportsASnapshotOnce) {
+  SignalWatch watch(SignalAction::kSnapshot, SignalAction::kSnapshot);
   EXPECT_EQ(watch.poll(), SignalAction::kNone);
-  std::raise(SIGHUP);
-  EXPECT_EQ(watch.poll(), SignalAction::kSnapshot);
-  EXPECT_EQ(watch.poll(), SignalAction::kNone);
-  std::raise(SIGINT);
-  EXPECT_EQ(watch.poll(), SignalAction::kStop);
-  EXPECT_EQ(watch.poll(), SignalAction::kNone);
+  for (const int signal : {SIGHUP, SIGINT}) {
+    std::raise(signal);
+    EXPECT_EQ(watch.poll(), SignalAction::kSnapshot);
+    EXPECT_EQ(watch.poll(), SignalAction::kNone);
+  }
+}
+
+TEST(SignalWatchTest, InterruptsAndTerminationsStop) {
+  for (const int signal : {SIGINT, SIGTERM}) {
+    SignalWatch watch(SignalAction::kStop, SignalAction::kSnapshot);
+    std::raise(signal);
+    EXPECT_EQ(watch.poll(), SignalAction::kStop);
+  }
+  // Whatever an interrupt does: who sends SIGTERM wants an end.
+  SignalWatch watch(SignalAction::kNone, SignalAction::kNone);
   std::raise(SIGTERM);
   EXPECT_EQ(watch.poll(), SignalAction::kStop);
 }
@@ -41,20 +56,22 @@ TEST(SignalWatchTest, AStopOutweighsASnapshot) {
     std::raise(SIGINT);
     std::raise(SIGHUP);
     EXPECT_EQ(watch.poll(), SignalAction::kStop);
-    EXPECT_EQ(watch.poll(), SignalAction::kNone);
   }
 }
 
 TEST(SignalWatchTest, NoneIgnores) {
   SignalWatch watch(SignalAction::kNone, SignalAction::kNone);
   std::raise(SIGINT);
+  std::raise(SIGINT);  // not even insisting
   std::raise(SIGHUP);
   EXPECT_EQ(watch.poll(), SignalAction::kNone);
-  // An ignored signal does not hide another's effect.
-  SignalWatch other(SignalAction::kNone, SignalAction::kSnapshot);
+}
+
+TEST(SignalWatchTest, AnIgnoredSignalHidesNoOther) {
+  SignalWatch watch(SignalAction::kNone, SignalAction::kSnapshot);
   std::raise(SIGINT);
   std::raise(SIGHUP);
-  EXPECT_EQ(other.poll(), SignalAction::kSnapshot);
+  EXPECT_EQ(watch.poll(), SignalAction::kSnapshot);
 }
 
 int handled = 0;
@@ -71,35 +88,57 @@ TEST(SignalWatchTest, PutsTheFormerHandlersBack) {
   std::signal(SIGHUP, before);
 }
 
-TEST(SignalWatchTest, ASecondInterruptEndsTheProgram) {
-  for (const int second : {SIGINT, SIGTERM}) {
-    const pid_t child = ::fork();
-    if (child == 0) {
-      SignalWatch watch(SignalAction::kStop, SignalAction::kSnapshot);
-      std::raise(SIGINT);
-      std::raise(second);
-      ::_exit(0);
-    }
-    int status = 0;
-    ASSERT_EQ(::waitpid(child, &status, 0), child);
-    ASSERT_TRUE(WIFSIGNALED(status)) << status;
-    EXPECT_EQ(WTERMSIG(status), second);
-  }
-}
-
-TEST(SignalWatchTest, AnAnsweredInterruptStartsAnew) {
+/// What becomes of a process that does `body` under a watch: its wait status.
+int status_of(SignalAction on_interrupt, void (*body)(SignalWatch&)) {
   const pid_t child = ::fork();
   if (child == 0) {
-    SignalWatch watch(SignalAction::kStop, SignalAction::kSnapshot);
-    std::raise(SIGINT);
-    watch.poll();
-    std::raise(SIGINT);
-    ::_exit(watch.poll() == SignalAction::kStop ? 17 : 0);
+    SignalWatch watch(on_interrupt, SignalAction::kSnapshot);
+    body(watch);
+    ::_exit(0);
   }
   int status = 0;
-  ASSERT_EQ(::waitpid(child, &status, 0), child);
-  ASSERT_TRUE(WIFEXITED(status));
-  EXPECT_EQ(WEXITSTATUS(status), 17);
+  EXPECT_EQ(::waitpid(child, &status, 0), child);
+  return status;
+}
+
+void expect_killed(int status, int signal) {
+  ASSERT_TRUE(WIFSIGNALED(status)) << status;
+  EXPECT_EQ(WTERMSIG(status), signal);
+}
+
+TEST(SignalWatchTest, ASecondStopEndsTheProgram) {
+  expect_killed(status_of(SignalAction::kStop,
+                          [](SignalWatch&) {
+                            std::raise(SIGINT);
+                            std::raise(SIGINT);
+                          }),
+                SIGINT);
+  expect_killed(status_of(SignalAction::kStop,
+                          [](SignalWatch&) {
+                            std::raise(SIGTERM);
+                            std::raise(SIGTERM);
+                          }),
+                SIGTERM);
+}
+
+TEST(SignalWatchTest, ASecondStopEndsASlowAnswerToTheFirst) {
+  expect_killed(status_of(SignalAction::kStop,
+                          [](SignalWatch& watch) {
+                            std::raise(SIGINT);
+                            watch.poll();
+                            std::raise(SIGINT);
+                          }),
+                SIGINT);
+}
+
+TEST(SignalWatchTest, SnapshotsMayBeAskedForAgain) {
+  const int status = status_of(SignalAction::kSnapshot, [](SignalWatch& watch) {
+    for (int i = 0; i < 3; ++i) {
+      std::raise(SIGINT);
+      if (watch.poll() != SignalAction::kSnapshot) ::_exit(1);
+    }
+  });
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
 }
 
 }  // namespace

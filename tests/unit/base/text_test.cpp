@@ -19,7 +19,8 @@ TEST(SplitTest, DropsEmptyParts) {
 
 TEST(NearestNameTest, FindsSlips) {
   const Names names = {"conv1", "pool1", "norm_1"};
-  EXPECT_EQ(nearest_name("cnov1", names), "");  // two changes in five letters
+  EXPECT_EQ(nearest_name("cnov1", names),
+            "conv1");  // two swapped letters are one slip  // two changes in five letters
   EXPECT_EQ(nearest_name("con1", names), "conv1");
   EXPECT_EQ(nearest_name("pool2", names), "pool1");
   EXPECT_EQ(nearest_name("norm1", names), "norm_1");
@@ -32,6 +33,8 @@ TEST(NearestNameTest, CaseAndDashesCostNothing) {
 TEST(NearestNameTest, GivesNothingWhenNothingIsNear) {
   EXPECT_EQ(nearest_name("label", {"data", "conv1"}), "");
   EXPECT_EQ(nearest_name("x", {}), "");
+  EXPECT_EQ(nearest_name("x", {"y"}), "");  // of one letter nothing would be left
+  EXPECT_EQ(nearest_name("x", {"y", "X"}), "X");
   EXPECT_EQ(did_you_mean("label", {"data"}), "");
 }
 

@@ -13,7 +13,7 @@ namespace crema::testing {
 
 class RandomNet {
  public:
-  explicit RandomNet(std::uint64_t seed) : stream_(seed, 99) {}
+  RandomNet(std::uint64_t seed, bool dropout) : stream_(seed, 99), dropout_(dropout) {}
 
   std::string text() {
     add("Input", "", "x", "input_param { shape { dim: 2 dim: 4 dim: 5 dim: 5 } }");
@@ -82,10 +82,12 @@ class RandomNet {
 
   void image_layer(const std::string& type) {
     const std::string from = pick(), top = name();
-    std::string more = parameter(type) + " " + weight(12);
+    // A weight is a use: with a layer in place behind it the blob would be made twice.
+    const std::string loss = weight(12);
+    std::string more = parameter(type) + " " + loss;
     if (draw(12) == 0) more += draw(2) == 0 ? "propagate_down: false" : "propagate_down: true";
     add(type, bottom(from), top, more);
-    blobs_.push_back({top, false, false});
+    blobs_.push_back({top, !loss.empty(), false});
   }
 
   void in_place_layer() {
@@ -93,7 +95,7 @@ class RandomNet {
     for (Blob& blob : blobs_) {
       if (blob.used || blob.input) continue;
       // The blob's next user gets what the layer makes; it is as unused as before.
-      add(types[draw(4)], bottom(blob.name), blob.name, "");
+      add(types[draw(dropout_ ? 4 : 3)], bottom(blob.name), blob.name, "");
       return;
     }
   }
@@ -108,7 +110,8 @@ class RandomNet {
   void step() {
     static const char* const types[] = {"Convolution", "Pooling", "LRN",     "ReLU",  "Sigmoid",
                                         "TanH",        "Dropout", "Softmax", "Concat"};
-    const int kind = draw(14);
+    int kind = draw(14);
+    if (kind == 6 && !dropout_) kind = 3;
     if (kind < 9 && kind != 8) return image_layer(types[kind]);
     if (kind == 8) {
       const std::string from = pick(), top = name();
@@ -122,12 +125,16 @@ class RandomNet {
   }
 
   RandomStream stream_;
+  bool dropout_;
   std::uint64_t next_ = 0;
   int names_ = 0, layers_ = 0;
   std::vector<Blob> blobs_;
   std::string text_;
 };
 
-inline std::string random_net(std::uint64_t seed) { return RandomNet(seed).text(); }
+/// `dropout`: layers whose masks go by the place in memory, so that they differ between layouts.
+inline std::string random_net(std::uint64_t seed, bool dropout = true) {
+  return RandomNet(seed, dropout).text();
+}
 
 }  // namespace crema::testing

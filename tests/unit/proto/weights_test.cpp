@@ -115,14 +115,15 @@ TEST_F(WeightFiles, Hdf5Errors) {
 
 TEST_F(WeightFiles, Hdf5GroupsWithinGroupsAreNamesWithSlashes) {
   const std::string path = scratch_.path("x.h5");
+  const auto file = hdf5::create_in_memory();
   {
-    const auto file = hdf5::create_file(path);
     const auto data = hdf5::create_group(file, "data");
     const auto outer = hdf5::create_group(data, "conv1");
     const auto inner = hdf5::create_group(outer, "bn");
     const float value = 3;
     hdf5::write_floats(inner, "0", Shape{1}, &value);
   }
+  write_file_atomically(path, hdf5::image(file));
   const auto weights = read_weights(path);
   ASSERT_EQ(weights.layers.size(), 1u);
   EXPECT_EQ(weights.layers[0].name, "conv1/bn");
@@ -237,20 +238,23 @@ TEST_F(WeightFiles, OtherHdf5Files) {
   const std::string path = scratch_.path("x.h5");
   const float value = 1;
   {
-    const auto file = hdf5::create_file(path);
+    const auto file = hdf5::create_in_memory();
     hdf5::write_floats(file, "data", Shape{1}, &value);
+    write_file_atomically(path, hdf5::image(file));
   }
   EXPECT_EQ(error_of([&] { read_weights(path); }), path + " is an HDF5 data set, not weights");
   {
-    const auto file = hdf5::create_file(path);
+    const auto file = hdf5::create_in_memory();
     hdf5::write_floats(file, "images", Shape{1}, &value);
+    write_file_atomically(path, hdf5::image(file));
   }
   EXPECT_EQ(error_of([&] { read_weights(path); }),
             path + " is an HDF5 file without a group \"data\", so it holds no weights");
   {
-    const auto file = hdf5::create_file(path);
+    const auto file = hdf5::create_in_memory();
     hdf5::write_int(file, "iter", 1);
     hdf5::create_group(file, "history");
+    write_file_atomically(path, hdf5::image(file));
   }
   EXPECT_EQ(error_of([&] { read_weights(path); }),
             path + " is a solver state, not weights; give it to --snapshot");

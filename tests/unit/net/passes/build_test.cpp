@@ -76,7 +76,7 @@ TEST(BuildTest, ATopMadeTwiceIsAnError) {
   EXPECT_EQ(build_error(kTwo + layer("ReLU", "bottom: \"x\" top: \"y\"")),
             kStart + "(ReLU): top \"y\" is already made by layer \"y\"");
   EXPECT_EQ(build_error(layer("Input", "top: \"t\" top: \"t\" input_param { shape { dim: 1 } }")),
-            "net.prototxt:1: layer \"a\" (Input): top \"t\" is already made by layer \"a\"");
+            "net.prototxt:1: layer \"a\" (Input): top \"t\" is already made by this layer");
 }
 
 TEST(BuildTest, InPlaceMeansTheSameIndex) {
@@ -115,10 +115,6 @@ TEST(BuildTest, PropagateDownIsGivenNeverOrOnceABottom) {
 }
 
 TEST(BuildTest, ErrorsOfTheLayersThemselvesNameThem) {
-  const std::string error =
-      build_error(kTwo + layer("Convolution",
-                               "bottom: \"x\" top: \"z\" convolution_param { pad: 1 pad_h: 1 }"));
-  EXPECT_EQ(error.rfind("", 0), 0u);
   const std::string pooling = build_error(kTwo + layer("Pooling", "bottom: \"x\" top: \"z\""));
   EXPECT_EQ(pooling, kStart + "(Pooling): pooling_param.kernel_size is missing");
 }

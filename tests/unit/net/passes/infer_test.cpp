@@ -117,8 +117,8 @@ TEST(InferTest, ErrorsNameLayerAndLine) {
   EXPECT_EQ(infer_error(input_layer("x", "2x3") +
                         "layer { name: \"p\" type: \"Pooling\" bottom: \"x\" top: \"p\" "
                         "pooling_param { kernel_size: 2 } }"),
-            "net.prototxt:2: layer \"p\" (Pooling): pooling needs a bottom of 4 axes (N x C x H x "
-            "W), not 2 (2x3)");
+            "net.prototxt:2: layer \"p\" (Pooling): the bottom must have 4 axes (N x C x H x W), "
+            "not 2 (2x3)");
 }
 
 TEST(InferTest, RunsAgainForOtherInputShapes) {

@@ -1,0 +1,91 @@
+#include "solver/learning_rate.h"
+
+#include <cmath>
+
+#include "support.h"
+
+namespace crema {
+namespace {
+
+using namespace testing;
+
+/// Rates of iterations 0 .. n-1, each asked for once, as the solver does.
+std::vector<float> rates(const std::string& text, int n) {
+  const caffe::SolverParameter solver = solver_of("base_lr: 0.5 max_iter: 20 " + text);
+  check_learning_rate(solver);
+  std::vector<float> values;
+  int step = 0;
+  for (int i = 0; i < n; ++i) values.push_back(learning_rate(solver, i, &step));
+  return values;
+}
+
+void expect_rates(const std::string& text, const std::function<double(int)>& formula) {
+  const std::vector<float> values = rates(text, 20);
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_NEAR(values[static_cast<std::size_t>(i)], formula(i), 1e-6) << text << ", " << i;
+  }
+}
+
+TEST(LearningRateTest, FollowsTheClosedFormulas) {
+  expect_rates("lr_policy: \"fixed\"", [](int) { return 0.5; });
+  expect_rates("lr_policy: \"step\" gamma: 0.5 stepsize: 3",
+               [](int i) { return 0.5 * std::pow(0.5, i / 3); });
+  expect_rates("lr_policy: \"exp\" gamma: 0.9", [](int i) { return 0.5 * std::pow(0.9, i); });
+  expect_rates("lr_policy: \"inv\" gamma: 0.1 power: 0.75",
+               [](int i) { return 0.5 * std::pow(1 + 0.1 * i, -0.75); });
+  expect_rates("lr_policy: \"poly\" power: 2",
+               [](int i) { return 0.5 * std::pow(1 - i / 20.0, 2); });
+  expect_rates("lr_policy: \"sigmoid\" gamma: 0.3 stepsize: 8",
+               [](int i) { return 0.5 / (1 + std::exp(-0.3 * (i - 8))); });
+  expect_rates("lr_policy: \"multistep\" gamma: 0.1 stepvalue: 4 stepvalue: 9", [](int i) {
+    return i < 4 ? 0.5 : i < 9 ? 0.05 : 0.005;
+  });
+}
+
+TEST(LearningRateTest, StepStoresItsStep) {
+  const auto solver = solver_of("base_lr: 1 lr_policy: \"step\" gamma: 0.5 stepsize: 3");
+  int step = 0;
+  learning_rate(solver, 7, &step);
+  EXPECT_EQ(step, 2);
+}
+
+TEST(LearningRateTest, MultistepTakesOneStepACall) {
+  // Two steps at one iteration take two iterations.
+  const std::vector<float> values =
+      rates("lr_policy: \"multistep\" gamma: 0.1 stepvalue: 2 stepvalue: 2", 5);
+  EXPECT_FLOAT_EQ(values[1], 0.5f);
+  EXPECT_FLOAT_EQ(values[2], 0.05f);
+  EXPECT_FLOAT_EQ(values[3], 0.005f);
+  // One that starts late catches up one by one.
+  const auto solver =
+      solver_of("base_lr: 1 lr_policy: \"multistep\" gamma: 0.1 stepvalue: 1 stepvalue: 2");
+  int step = 0;
+  EXPECT_FLOAT_EQ(learning_rate(solver, 10, &step), 0.1f);
+  EXPECT_FLOAT_EQ(learning_rate(solver, 11, &step), 0.01f);
+  EXPECT_FLOAT_EQ(learning_rate(solver, 12, &step), 0.01f);
+}
+
+TEST(LearningRateTest, ErrorsNameTheField) {
+  const auto error = [](const std::string& text) {
+    return error_of([&] { check_learning_rate(solver_of(text)); });
+  };
+  const std::string policies = "fixed, step, exp, inv, multistep, poly, sigmoid";
+  EXPECT_EQ(error("base_lr: 1"), "lr_policy is missing; it can be " + policies);
+  EXPECT_EQ(error("base_lr: 1 lr_policy: \"stop\""),
+            "lr_policy \"stop\" is not known; did you mean \"step\"? It can be " + policies);
+  EXPECT_EQ(error("base_lr: 1 lr_policy: \"whatever\""),
+            "lr_policy \"whatever\" is not known. It can be " + policies);
+  EXPECT_EQ(error("lr_policy: \"fixed\""), "base_lr is missing");
+  EXPECT_EQ(error("base_lr: 1 lr_policy: \"exp\" gamma: -1"),
+            "gamma is -1; lr_policy \"exp\" needs it to be >= 0");
+  EXPECT_EQ(error("base_lr: 1 lr_policy: \"step\" gamma: 1"),
+            "stepsize is 0; lr_policy \"step\" needs it to be > 0");
+  EXPECT_EQ(error("base_lr: 1 lr_policy: \"sigmoid\" gamma: 1 stepsize: -2"),
+            "stepsize is -2; lr_policy \"sigmoid\" needs it to be > 0");
+  EXPECT_EQ(error("base_lr: 1 lr_policy: \"multistep\" stepvalue: 5 stepvalue: 4"),
+            "stepvalue 4 comes after 5: they must grow");
+  EXPECT_EQ(error("base_lr: 1 lr_policy: \"fixed\" gamma: -1 stepsize: -1"), "");
+}
+
+}  // namespace
+}  // namespace crema

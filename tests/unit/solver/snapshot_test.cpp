@@ -1,0 +1,114 @@
+#include "solver/snapshot.h"
+
+#include "proto/solver_state.h"
+#include "support.h"
+
+namespace crema {
+namespace {
+
+using namespace testing;
+
+/// A state and weights, readable but of no net in particular.
+void write_snapshot(const std::string& prefix, int iteration, WeightFormat format) {
+  const SnapshotFiles files = snapshot_files(prefix, iteration, format);
+  caffe::NetParameter net;
+  caffe::LayerParameter* layer = net.add_layer();
+  layer->set_name("a");
+  layer->set_type("InnerProduct");
+  layer->add_blobs()->mutable_shape()->add_dim(1);
+  layer->mutable_blobs(0)->add_data(1);
+  write_weights(net, files.weights, format);
+  caffe::SolverState state;
+  state.set_iter(iteration);
+  state.set_learned_net(files.weights);
+  write_solver_state(state, files.state, format);
+}
+
+TEST(SnapshotFilesTest, AreNamedAsInCaffe) {
+  const SnapshotFiles binary = snapshot_files("out/lenet", 500, WeightFormat::kBinary);
+  EXPECT_EQ(binary.weights, "out/lenet_iter_500.caffemodel");
+  EXPECT_EQ(binary.state, "out/lenet_iter_500.solverstate");
+  const SnapshotFiles hdf5 = snapshot_files("lenet", 7, WeightFormat::kHdf5);
+  EXPECT_EQ(hdf5.weights, "lenet_iter_7.caffemodel.h5");
+  EXPECT_EQ(hdf5.state, "lenet_iter_7.solverstate.h5");
+}
+
+TEST(NewestSnapshotTest, IsTheHighestIterationOfThePrefix) {
+  const Scratch scratch;
+  const std::string prefix = scratch.path("a");
+  EXPECT_EQ(newest_snapshot(prefix), "");
+  EXPECT_EQ(newest_snapshot(scratch.path("none/a")), "");
+  write_snapshot(prefix, 9, WeightFormat::kBinary);
+  write_snapshot(prefix, 10, WeightFormat::kBinary);
+  write_snapshot(prefix, 2, WeightFormat::kHdf5);
+  write_snapshot(scratch.path("ab"), 50, WeightFormat::kBinary);
+  scratch.write("a_iter_x.solverstate", "");
+  scratch.write("a_iter_.solverstate", "");
+  scratch.write("a_iter_99.solverstate.tmp", "");
+  EXPECT_EQ(newest_snapshot(prefix), prefix + "_iter_10.solverstate");
+  write_snapshot(prefix, 11, WeightFormat::kHdf5);
+  EXPECT_EQ(newest_snapshot(prefix), prefix + "_iter_11.solverstate.h5");
+}
+
+TEST(NewestSnapshotTest, PassesOverBrokenOnes) {
+  const Scratch scratch;
+  const std::string prefix = scratch.path("a");
+  for (const int iteration : {1, 2, 3, 4}) {
+    write_snapshot(prefix, iteration, WeightFormat::kBinary);
+  }
+  // The weights of 4 are gone, those of 3 cut short, the state of 2 is something else.
+  boost::filesystem::remove(prefix + "_iter_4.caffemodel");
+  boost::filesystem::resize_file(prefix + "_iter_3.caffemodel", 5);
+  scratch.write("a_iter_2.solverstate", "<html>");
+  EXPECT_EQ(newest_snapshot(prefix), prefix + "_iter_1.solverstate");
+  boost::filesystem::remove(prefix + "_iter_1.solverstate");
+  EXPECT_EQ(newest_snapshot(prefix), "");
+}
+
+TEST(NewestSnapshotTest, APrefixWithoutFolderMeansTheWorkingFolder) {
+  const Scratch scratch;
+  const auto before = boost::filesystem::current_path();
+  boost::filesystem::current_path(scratch.folder());
+  write_snapshot("a", 3, WeightFormat::kBinary);
+  EXPECT_EQ(newest_snapshot("a"), "a_iter_3.solverstate");
+  boost::filesystem::current_path(before);
+}
+
+TEST(ResolveSnapshotTest, TakesAFileAnIterationOrAuto) {
+  const Scratch scratch;
+  const std::string prefix = scratch.path("a");
+  write_snapshot(prefix, 3, WeightFormat::kBinary);
+  write_snapshot(prefix, 5, WeightFormat::kHdf5);
+  EXPECT_EQ(resolve_snapshot("some/file.solverstate", prefix), "some/file.solverstate");
+  EXPECT_EQ(resolve_snapshot("3", prefix), prefix + "_iter_3.solverstate");
+  EXPECT_EQ(resolve_snapshot("5", prefix), prefix + "_iter_5.solverstate.h5");
+  EXPECT_EQ(resolve_snapshot("auto", prefix), prefix + "_iter_5.solverstate.h5");
+  EXPECT_EQ(resolve_snapshot("auto", scratch.path("b")), "");
+  EXPECT_EQ(error_of([&] { resolve_snapshot("4", prefix); }),
+            "there is no snapshot of iteration 4: neither " + prefix + "_iter_4.solverstate nor " +
+                prefix + "_iter_4.solverstate.h5 exists");
+}
+
+TEST(WeightsOfStateTest, MayHaveMovedBesideTheState) {
+  const Scratch scratch;
+  write_snapshot(scratch.path("a"), 3, WeightFormat::kBinary);
+  boost::filesystem::create_directory(scratch.path("moved"));
+  for (const char* ending : {"caffemodel", "solverstate"}) {
+    const std::string name = std::string("a_iter_3.") + ending;
+    boost::filesystem::rename(scratch.path(name), scratch.path("moved/" + name));
+  }
+  const std::string state = scratch.path("moved/a_iter_3.solverstate");
+  EXPECT_EQ(weights_of_state(read_solver_state(state), state),
+            scratch.path("moved/a_iter_3.caffemodel"));
+  EXPECT_EQ(newest_snapshot(scratch.path("moved/a")), state);
+  boost::filesystem::remove(scratch.path("moved/a_iter_3.caffemodel"));
+  EXPECT_EQ(error_of([&] { weights_of_state(read_solver_state(state), state); }),
+            "the weights of " + state + " are not there: neither " +
+                scratch.path("a_iter_3.caffemodel") + " nor " +
+                scratch.path("moved/a_iter_3.caffemodel") + " exists");
+  EXPECT_EQ(error_of([&] { weights_of_state(caffe::SolverState(), "s"); }),
+            "s names no weights (learned_net)");
+}
+
+}  // namespace
+}  // namespace crema

@@ -1,0 +1,324 @@
+#include "solver/solver.h"
+
+#include <gmock/gmock.h>
+
+#include <cmath>
+#include <csignal>
+#include <limits>
+
+#include "support.h"
+
+namespace crema {
+namespace {
+
+using namespace testing;
+using ::testing::ElementsAre;
+using ::testing::FloatEq;
+using ::testing::IsEmpty;
+
+/// y = w * x with x = 1 and the target 3: loss (w - 3)^2 / 2, gradient w - 3, w starts at 1.
+const std::string kScalar = R"(net_param {
+  layer { name: "d" type: "DummyData" top: "x" top: "y"
+          dummy_data_param { shape { dim: 1 dim: 1 } shape { dim: 1 dim: 1 }
+                             data_filler { value: 1 } data_filler { value: 3 } } }
+  layer { name: "ip" type: "InnerProduct" bottom: "x" top: "ip"
+          inner_product_param { num_output: 1 bias_term: false weight_filler { value: 1 } } }
+  layer { name: "loss" type: "EuclideanLoss" bottom: "ip" bottom: "y" top: "loss" } }
+)";
+
+class Run {
+ public:
+  explicit Run(const std::string& text, const SolverOptions& options = {})
+      : device(make_cpu_device(1)),
+        solver(solver_of("lr_policy: \"fixed\" base_lr: 0.1 random_seed: 1 snapshot_prefix: \"" +
+                         scratch.path("s") + "\" " + text),
+               *device, options) {
+    solver.add_listener(&recorder);
+  }
+
+  float weight() { return solver.net().read_params("ip")[0][0]; }
+
+  Scratch scratch;
+  Recorder recorder;
+  std::unique_ptr<Device> device;
+  Solver solver;
+};
+
+TEST(SolverTest, TakesTheStepsOfGradientDescent) {
+  Run run(kScalar + "max_iter: 5 momentum: 0.5");
+  double w = 1, h = 0;
+  for (int i = 0; i < 5; ++i) {
+    EXPECT_TRUE(run.solver.step(1));
+    h = 0.5 * h + 0.1 * (w - 3);
+    w -= h;
+    EXPECT_NEAR(run.weight(), w, 1e-6);
+  }
+  EXPECT_EQ(run.solver.iteration(), 5);
+}
+
+TEST(SolverTest, GradientsOfIterSizePassesAreAveraged) {
+  Run run(kScalar + "max_iter: 1 iter_size: 4");
+  run.solver.step(1);
+  EXPECT_FLOAT_EQ(run.weight(), 1.2f);
+}
+
+TEST(SolverTest, ClippingLooksAtTheSumOverIterSize) {
+  // The sum of four gradients of -2 is -8; cut to a norm of 1 and divided by 4.
+  Run run(kScalar + "max_iter: 1 iter_size: 4 clip_gradients: 1");
+  run.solver.step(1);
+  EXPECT_FLOAT_EQ(run.weight(), 1.025f);
+  Run untouched(kScalar + "max_iter: 1 clip_gradients: 2");
+  untouched.solver.step(1);
+  EXPECT_FLOAT_EQ(untouched.weight(), 1.2f);
+}
+
+TEST(SolverTest, WeightDecayIsL2OrL1) {
+  Run l2(kScalar + "max_iter: 1 weight_decay: 0.5");
+  l2.solver.step(1);
+  EXPECT_FLOAT_EQ(l2.weight(), 1 - 0.1f * (-2 + 0.5f));
+  Run l1(kScalar + "max_iter: 1 weight_decay: 0.25 regularization_type: \"L1\"");
+  l1.solver.step(1);
+  EXPECT_FLOAT_EQ(l1.weight(), 1 - 0.1f * (-2 + 0.25f));
+}
+
+TEST(SolverTest, MultipliersScaleRateAndDecay) {
+  std::string text = kScalar;
+  text.replace(text.find("inner_product_param"), 0, "param { lr_mult: 2 decay_mult: 3 } ");
+  Run run(text + "max_iter: 1 weight_decay: 0.5");
+  run.solver.step(1);
+  EXPECT_FLOAT_EQ(run.weight(), 1 - 0.2f * (-2 + 1.5f));
+}
+
+TEST(SolverTest, AParameterOfRateZeroStays) {
+  std::string text = kScalar;
+  text.replace(text.find("inner_product_param"), 0, "param { lr_mult: 0 } ");
+  for (const char* type : {"SGD", "Nesterov", "AdaGrad", "RMSProp", "AdaDelta", "Adam"}) {
+    Run run(text + "max_iter: 3 weight_decay: 0.5 type: \"" + type + "\"");
+    run.solver.step(3);
+    EXPECT_EQ(run.weight(), 1) << type;
+  }
+}
+
+TEST(SolverTest, DisplaysWhatCaffeDisplays) {
+  Run run(kScalar + "max_iter: 4 display: 2 lr_policy: \"exp\" gamma: 0.5");
+  EXPECT_TRUE(run.solver.solve());
+  ASSERT_EQ(run.recorder.displays.size(), 3u);  // 0, 2 and once after the last iteration
+  const TrainingProgress& second = run.recorder.displays[1];
+  EXPECT_EQ(second.iteration, 2);
+  EXPECT_EQ(second.iterations, 2);
+  ASSERT_TRUE(second.rate);
+  EXPECT_FLOAT_EQ(*second.rate, 0.025f);
+  ASSERT_EQ(second.outputs.size(), 1u);
+  EXPECT_EQ(second.outputs[0].name, "loss");
+  EXPECT_EQ(second.outputs[0].loss_weight, 1);
+  EXPECT_FLOAT_EQ(second.outputs[0].values[0], second.loss);
+  EXPECT_FALSE(run.recorder.displays[2].rate);
+  EXPECT_EQ(run.recorder.displays[2].iteration, 4);
+}
+
+TEST(SolverTest, TheShownLossIsTheMeanOfTheLast) {
+  Run run(kScalar + "max_iter: 6 display: 1 average_loss: 3");
+  run.solver.step(6);
+  std::vector<double> losses;
+  double w = 1;
+  for (int i = 0; i < 6; ++i) {
+    losses.push_back((w - 3) * (w - 3) / 2);
+    w -= 0.1 * (w - 3);
+    double sum = 0;
+    const int n = std::min(i + 1, 3);
+    for (int j = 0; j < n; ++j) sum += losses[losses.size() - 1 - static_cast<std::size_t>(j)];
+    EXPECT_NEAR(run.recorder.displays[static_cast<std::size_t>(i)].loss, sum / n, 1e-5);
+  }
+}
+
+TEST(SolverTest, TheShownLossRecoversFromAHugeOne) {
+  // Caffe's running mean would be left with rounding errors, below zero at times.
+  Run run(kScalar + "max_iter: 50 display: 1 average_loss: 4");
+  run.solver.net().write_param("ip", 0, {1e12f});
+  run.solver.step(1);
+  run.solver.net().write_param("ip", 0, {2.999f});
+  run.solver.step(40);
+  for (std::size_t i = 5; i < run.recorder.displays.size(); ++i) {
+    EXPECT_GE(run.recorder.displays[i].loss, 0);
+    EXPECT_LT(run.recorder.displays[i].loss, 1e-3);
+  }
+}
+
+TEST(SolverTest, TestsComeWhenDueAndAverage) {
+  const Scratch scratch;
+  const std::string rows = make_rows(scratch);
+  Run run("net_param { " + classifier(rows) +
+          " } test_iter: 5 test_interval: 2 max_iter: 4 test_compute_loss: true");
+  EXPECT_TRUE(run.solver.solve());
+  std::vector<int> iterations;
+  for (const TestScores& test : run.recorder.tests) {
+    iterations.push_back(test.iteration);
+    ASSERT_EQ(test.outputs.size(), 2u);
+    EXPECT_EQ(test.outputs[0].name, "accuracy");
+    EXPECT_EQ(test.outputs[0].loss_weight, 0);
+    EXPECT_EQ(test.outputs[1].name, "loss");
+    EXPECT_EQ(test.outputs[1].loss_weight, 1);
+    EXPECT_GE(test.outputs[0].values[0], 0);
+    EXPECT_LE(test.outputs[0].values[0], 1);
+    ASSERT_TRUE(test.loss);
+    EXPECT_NEAR(*test.loss, test.outputs[1].values[0], 1e-6);
+  }
+  EXPECT_THAT(iterations, ElementsAre(0, 2, 4));
+  // The test net sees what is trained.
+  EXPECT_EQ(run.solver.test_net(0).read_params("ip2"), run.solver.net().read_params("ip2"));
+}
+
+TEST(SolverTest, TestInitializationFalseSkipsTheFirstTest) {
+  const Scratch scratch;
+  Run run("net_param { " + classifier(make_rows(scratch)) +
+          " } test_iter: 1 test_interval: 2 max_iter: 3 test_initialization: false");
+  run.solver.solve();
+  ASSERT_EQ(run.recorder.tests.size(), 1u);
+  EXPECT_EQ(run.recorder.tests[0].iteration, 2);
+}
+
+TEST(SolverTest, SnapshotsComeWhenDueAndAtTheEnd) {
+  const auto snapshots = [](const std::string& text) {
+    Run run(kScalar + text);
+    run.solver.solve();
+    return run.recorder.snapshots;
+  };
+  EXPECT_THAT(snapshots("max_iter: 5 snapshot: 2"),
+              ElementsAre("s_iter_2.solverstate", "s_iter_4.solverstate", "s_iter_5.solverstate"));
+  EXPECT_THAT(snapshots("max_iter: 4 snapshot: 2"),
+              ElementsAre("s_iter_2.solverstate", "s_iter_4.solverstate"));
+  EXPECT_THAT(snapshots("max_iter: 3"), ElementsAre("s_iter_3.solverstate"));
+  EXPECT_THAT(snapshots("max_iter: 3 snapshot_after_train: false"), IsEmpty());
+  EXPECT_THAT(snapshots("max_iter: 3 snapshot: 2 snapshot_after_train: false"),
+              ElementsAre("s_iter_2.solverstate"));
+  EXPECT_THAT(snapshots("max_iter: 3 snapshot_format: HDF5"),
+              ElementsAre("s_iter_3.solverstate.h5"));
+}
+
+TEST(SolverTest, SnapshotDiffHoldsTheLastStep) {
+  Run run(kScalar + "max_iter: 1 snapshot_diff: true");
+  run.solver.solve();
+  caffe::NetParameter net = run.solver.net().to_proto(true);
+  for (const auto& layer : net.layer()) {
+    if (layer.name() == "ip") EXPECT_FLOAT_EQ(layer.blobs(0).diff(0), -0.2f);
+  }
+}
+
+TEST(SolverTest, ASignalStopsAfterTheIterationAndSaves) {
+  SignalWatch signals(SignalAction::kStop, SignalAction::kSnapshot);
+  SolverOptions options;
+  options.signals = &signals;
+  Run run(kScalar + "max_iter: 10 display: 1", options);
+  run.recorder.at_iteration = [](int iteration) {
+    if (iteration == 3) std::raise(SIGINT);
+  };
+  EXPECT_FALSE(run.solver.solve());
+  EXPECT_EQ(run.solver.iteration(), 3);
+  EXPECT_THAT(run.recorder.snapshots, ElementsAre("s_iter_3.solverstate"));
+  EXPECT_EQ(run.recorder.displays.size(), 3u);  // no last display
+}
+
+TEST(SolverTest, ASignalStopsWithoutSavingWhenNobodyWantsSnapshots) {
+  SignalWatch signals(SignalAction::kStop, SignalAction::kSnapshot);
+  SolverOptions options;
+  options.signals = &signals;
+  Run run(kScalar + "max_iter: 10 snapshot_after_train: false", options);
+  run.recorder.at_iteration = [](int) { std::raise(SIGTERM); };
+  EXPECT_FALSE(run.solver.solve());
+  EXPECT_EQ(run.solver.iteration(), 1);
+  EXPECT_THAT(run.recorder.snapshots, IsEmpty());
+}
+
+TEST(SolverTest, ASignalAsksForASnapshotAndTrainingGoesOn) {
+  SignalWatch signals(SignalAction::kStop, SignalAction::kSnapshot);
+  SolverOptions options;
+  options.signals = &signals;
+  Run run(kScalar + "max_iter: 4", options);
+  run.recorder.at_iteration = [](int iteration) {
+    if (iteration == 2) std::raise(SIGHUP);
+  };
+  EXPECT_TRUE(run.solver.solve());
+  EXPECT_THAT(run.recorder.snapshots, ElementsAre("s_iter_2.solverstate", "s_iter_4.solverstate"));
+}
+
+TEST(SolverTest, ASnapshotThatIsAskedForAtTheEndIsMadeOnce) {
+  SignalWatch signals(SignalAction::kStop, SignalAction::kSnapshot);
+  SolverOptions options;
+  options.signals = &signals;
+  Run run(kScalar + "max_iter: 2", options);
+  run.recorder.at_iteration = [](int iteration) {
+    if (iteration == 2) std::raise(SIGHUP);
+  };
+  run.solver.solve();
+  EXPECT_THAT(run.recorder.snapshots, ElementsAre("s_iter_2.solverstate"));
+}
+
+TEST(SolverTest, ASignalStopsATestToo) {
+  const Scratch scratch;
+  SignalWatch signals(SignalAction::kStop, SignalAction::kSnapshot);
+  SolverOptions options;
+  options.signals = &signals;
+  Run run("net_param { " + classifier(make_rows(scratch)) +
+              " } test_iter: 100 test_interval: 2 max_iter: 9",
+          options);
+  run.recorder.at_test = [](int iteration) {
+    if (iteration == 2) std::raise(SIGINT);
+  };
+  EXPECT_FALSE(run.solver.solve());
+  EXPECT_EQ(run.solver.iteration(), 2);
+  EXPECT_EQ(run.recorder.tests.size(), 1u);
+  EXPECT_THAT(run.recorder.snapshots, ElementsAre("s_iter_2.solverstate"));
+}
+
+std::string construction_error(const std::string& text) {
+  const auto device = make_cpu_device(1);
+  return error_of([&] { Solver(solver_of(text), *device, {}); });
+}
+
+TEST(SolverTest, AMissingSnapshotFolderIsFoundBeforeTraining) {
+  const Scratch scratch;
+  const std::string text = kScalar + "lr_policy: \"fixed\" base_lr: 1 max_iter: 1 ";
+  const std::string prefix = "snapshot_prefix: \"" + scratch.path("none/s") + "\" ";
+  const std::string error = construction_error(text + prefix);
+  EXPECT_NE(error.find("the folder " + scratch.path("none") +
+                       " for snapshots (snapshot_prefix) does not exist; make it first"),
+            std::string::npos)
+      << error;
+  EXPECT_EQ(construction_error(text + prefix + "snapshot_after_train: false"), "");
+}
+
+TEST(SolverTest, BadFieldsAreErrorsBeforeTraining) {
+  const std::string text = kScalar + "lr_policy: \"fixed\" base_lr: 1 snapshot_after_train: false ";
+  const auto expect = [&](const std::string& field, const std::string& message) {
+    const std::string error = construction_error(text + field);
+    EXPECT_NE(error.find(message), std::string::npos) << error;
+  };
+  expect("max_iter: -1", "max_iter is -1; it cannot be negative");
+  expect("iter_size: 0", "iter_size is 0; it must be > 0");
+  expect("average_loss: 0", "average_loss is 0; it must be > 0");
+  expect("weight_decay: 1 regularization_type: \"L3\"",
+         "regularization_type \"L3\" is not known; it can be L1 or L2");
+  expect("type: \"SDG\"", "did you mean \"SGD\"?");
+  EXPECT_EQ(construction_error(text + "regularization_type: \"L3\""), "");  // nobody asks for it
+}
+
+TEST(SolverTest, WeightsAreLoadedBeforeTraining) {
+  Run first(kScalar + "max_iter: 3");
+  first.solver.solve();
+  SolverOptions options;
+  options.weights = first.scratch.path("s_iter_3.caffemodel");
+  Run second(kScalar + "max_iter: 3", options);
+  EXPECT_EQ(second.weight(), first.weight());
+  EXPECT_EQ(second.solver.iteration(), 0);
+}
+
+TEST(SolverTest, NanIsNotHidden) {
+  Run run(kScalar + "max_iter: 2 display: 1");
+  run.solver.net().write_param("ip", 0, {std::numeric_limits<float>::quiet_NaN()});
+  run.solver.step(2);
+  EXPECT_TRUE(std::isnan(run.recorder.displays[1].loss));
+  EXPECT_TRUE(std::isnan(run.weight()));
+}
+
+}  // namespace
+}  // namespace crema

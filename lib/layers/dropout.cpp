@@ -5,8 +5,8 @@
 //   y = x * m / (1 - ratio)        dx = dy * m / (1 - ratio), m in {0, 1}
 //
 // The mask is not stored: it is computed again in backward from the net's seed, the layer's name,
-// the number of the forward pass and the element's place in memory. (So it is the same for any
-// number of threads, but not for another memory layout.) Srivastava et al., JMLR 15, 2014.
+// the number of the forward pass and the element's index in the blob, so that it is the same for
+// any number of threads and any memory layout. Srivastava et al., JMLR 15, 2014.
 #include <algorithm>
 #include <cstdint>
 
@@ -42,13 +42,32 @@ void dropout_apply(const Device& device, RandomStream stream, std::uint64_t pass
       40);
 }
 
+/// The same mask where memory is batch x spatial x channels: each element asks for its own word.
+template <class Tag, class T>
+void dropout_apply_channels_last(const Device& device, RandomStream stream, std::uint64_t pass,
+                                 std::uint32_t threshold, T scale, std::int64_t channels,
+                                 std::int64_t spatial, std::int64_t n, const T* from, T* to) {
+  parallel_for(
+      Tag{}, device, n,
+      [=] CREMA_LOOP_BODY(std::int64_t i) {
+        const std::int64_t channel = i % channels, position = i / channels % spatial;
+        const std::int64_t image = i / (channels * spatial);
+        const auto element =
+            static_cast<std::uint64_t>((image * channels + channel) * spatial + position);
+        to[i] = from[i] * (stream.bits(pass, element) < threshold ? T(0) : scale);
+      },
+      100);
+}
+
 CREMA_CUDA_LOOP("dropout", &dropout_apply<Cuda, float>)
+CREMA_CUDA_LOOP("dropout.channels_last", &dropout_apply_channels_last<Cuda, float>)
 
 }  // namespace crema
 
 #ifndef __CUDACC__
 #include "base/error.h"
 #include "layers/layer.h"
+#include "primitives/layouts.h"
 
 namespace crema {
 namespace {
@@ -71,8 +90,16 @@ class DropoutOp final : public Op {
 
  private:
   void apply(const RunContext& run, const Tensor& from, const Tensor& to) const {
-    run_loop(run.device, "dropout", &dropout_apply<Cpu, float>, stream_, run.pass, threshold_,
-             scale_, to.elements(), from.read(), to.write());
+    if (is_channels_last(to.layout())) {
+      const Shape& shape = to.shape();
+      run_loop(run.device, "dropout.channels_last", &dropout_apply_channels_last<Cpu, float>,
+               stream_, run.pass, threshold_, scale_, shape[1], shape.count_from(2), to.elements(),
+               from.read(), to.write());
+    } else {
+      CREMA_ASSERT(to.layout().is_plain());
+      run_loop(run.device, "dropout", &dropout_apply<Cpu, float>, stream_, run.pass, threshold_,
+               scale_, to.elements(), from.read(), to.write());
+    }
   }
 
   RandomStream stream_;

@@ -22,8 +22,9 @@ void check_learning_rate(const caffe::SolverParameter& solver) {
                 fmt::join(kPolicies, ", "));
   bool known = false;
   for (const std::string& name : kPolicies) known |= policy == name;
+  const std::string hint = did_you_mean(policy, kPolicies);
   require_field(solver, "lr_policy", known, "lr_policy \"{}\" is not known{} It can be {}", policy,
-                did_you_mean(policy, kPolicies), fmt::join(kPolicies, ", "));
+                hint.empty() ? "." : hint, fmt::join(kPolicies, ", "));
   require_field(solver, "", solver.has_base_lr(), "base_lr is missing");
   require_field(solver, "base_lr", std::isfinite(solver.base_lr()), "base_lr is {}",
                 solver.base_lr());

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cerrno>
+
 namespace crema {
 namespace {
 
@@ -79,6 +81,27 @@ TEST(ErrorTest, WithContextPassesTheResultAndMakesNoContextWithoutAnError) {
 TEST(ErrorTest, OtherExceptionsPassUntouched) {
   EXPECT_THROW(with_context("context", [] { throw std::runtime_error("other"); }),
                std::runtime_error);
+}
+
+TEST(ErrorTest, IsOneLineWhateverANameHolds) {
+  Error error(ErrorKind::kUser, "a\nb\x1b[2J\x7f");
+  error.add_context("c\td");
+  EXPECT_STREQ(error.what(), "c\\x09d: a\\nb\\x1b[2J\\x7f");
+}
+
+TEST(ErrorTest, SystemErrorsEndWithTheReason) {
+  const auto text = [](int number) {
+    try {
+      errno = number;
+      require_system(false, "cannot open {}", "x");
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  EXPECT_EQ(text(ENOENT), "cannot open x: No such file or directory");
+  EXPECT_EQ(text(0), "cannot open x");
+  EXPECT_NO_THROW(require_system(true, "unseen"));
 }
 
 }  // namespace

@@ -132,5 +132,20 @@ TEST(WritableFolderTest, ABareNameMeansTheWorkingFolder) {
   boost::filesystem::current_path(before);
 }
 
+TEST(TemporaryWriterTest, ReadsTheProcessFromTheName) {
+  std::string name;
+  const Scratch scratch;
+  write_file_atomically(scratch.path("file"), [&](const std::string& temporary) {
+    name = temporary;
+    std::ofstream(temporary) << "x";
+  });
+  EXPECT_EQ(temporary_writer(name), ::getpid());
+  EXPECT_EQ(temporary_writer("a_iter_5.caffemodel.123.tmp"), 123);
+  for (const char* other : {"a.tmp", "a.12x.tmp", "a.123", "123.tmp", ".tmp", "", "a..tmp",
+                            "a.99999999999999999999.tmp"}) {
+    EXPECT_EQ(temporary_writer(other), 0) << other;
+  }
+}
+
 }  // namespace
 }  // namespace crema

@@ -19,8 +19,7 @@ TEST(SplitTest, DropsEmptyParts) {
 
 TEST(NearestNameTest, FindsSlips) {
   const Names names = {"conv1", "pool1", "norm_1"};
-  EXPECT_EQ(nearest_name("cnov1", names),
-            "conv1");  // two swapped letters are one slip  // two changes in five letters
+  EXPECT_EQ(nearest_name("cnov1", names), "conv1");  // two swapped letters are one slip
   EXPECT_EQ(nearest_name("con1", names), "conv1");
   EXPECT_EQ(nearest_name("pool2", names), "pool1");
   EXPECT_EQ(nearest_name("norm1", names), "norm_1");

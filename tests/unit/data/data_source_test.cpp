@@ -251,9 +251,9 @@ TEST(DataSource, ParametersThatCannotBe) {
   EXPECT_EQ(failure([](Layer layer) { layer->mutable_data_param()->clear_source(); }),
             "data_param has no source");
   EXPECT_EQ(failure([](Layer layer) { layer->mutable_data_param()->clear_batch_size(); }),
-            "data_param.batch_size is 0; it has to be at least 1");
+            "data_param.batch_size is 0; it can be 1 to 2147483647");
   EXPECT_EQ(failure([](Layer layer) { layer->mutable_data_param()->set_prefetch(0); }),
-            "data_param.prefetch is 0; it has to be at least 1");
+            "data_param.prefetch is 0; it can be 1 to 2147483647");
   EXPECT_EQ(failure([](Layer layer) { layer->clear_top(); }),
             "a Data layer has 1 or 2 tops (the pictures, the labels), not 0");
   EXPECT_EQ(

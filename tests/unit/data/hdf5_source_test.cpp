@@ -3,6 +3,7 @@
 #include <numeric>
 #include <set>
 
+#include "base/files.h"
 #include "data/batch_reader.h"
 #include "data/hdf5_rows.h"
 #include "fixtures.h"
@@ -22,7 +23,7 @@ using testing::write_file;
 /// r).
 void make_file(const std::string& path, int rows, int first) {
   const Hdf5Lock lock;
-  const hdf5::Handle file = hdf5::create_file(path);
+  const hdf5::Handle file = hdf5::create_in_memory();
   std::vector<float> data, labels;
   for (int r = 0; r < rows; ++r) {
     labels.push_back(static_cast<float>(first + r));
@@ -31,6 +32,7 @@ void make_file(const std::string& path, int rows, int first) {
   }
   hdf5::write_floats(file, "data", {rows, 2}, data.data());
   hdf5::write_floats(file, "label", {rows}, labels.data());
+  write_file_atomically(path, hdf5::image(file));
 }
 
 void make_dataset(const std::string& path, const std::string& name, hid_t file_type,
@@ -211,7 +213,7 @@ TEST_F(Hdf5Source, RelativeNamesStartAtTheWorkingFolder) {
 TEST_F(Hdf5Source, ListsAndParametersThatCannotBe) {
   EXPECT_EQ(open_error(hdf5_layer("", 1)), "hdf5_data_param has no source");
   EXPECT_EQ(open_error(hdf5_layer(list_, 0)),
-            "hdf5_data_param.batch_size is 0; it has to be at least 1");
+            "hdf5_data_param.batch_size is 0; it can be 1 to 2147483647");
   EXPECT_EQ(open_error(hdf5_layer(list_, 1, false, {})),
             "an HDF5Data layer needs a top for each dataset, it has none");
   caffe::LayerParameter layer = hdf5_layer(list_, 1);
@@ -248,10 +250,11 @@ TEST_F(Hdf5Source, FilesThatCannotBe) {
 
   {
     const Hdf5Lock lock;
-    const hdf5::Handle file = hdf5::create_file(folder_ / "u.h5");
+    const hdf5::Handle file = hdf5::create_in_memory();
     hdf5::write_floats(file, "data", {2, 3}, values);
     hdf5::write_floats(file, "label", {3}, values);
     hdf5::write_floats(file, "none", {0, 3}, values);
+    write_file_atomically(folder_ / "u.h5", hdf5::image(file));
   }
   EXPECT_EQ(
       file_error(folder_ / "u.h5", {"data", "label"}),

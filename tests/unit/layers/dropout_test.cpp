@@ -43,18 +43,19 @@ TEST(Dropout, MaskDependsOnSeedNameAndPassOnly) {
 }
 
 TEST(Dropout, Grid) {
-  // Two axes: the mask goes by the place in memory, which another layout changes.
   check_layer(layer(), {spread({2, 15})}, {});
+  check_layer(layer(), {spread({2, 3, 4, 2})}, {});
   check_layer(layer("dropout_ratio: 0.7", "drop", "TEST"), {spread({2, 3, 4, 2})}, {});
   check_layer(layer("dropout_ratio: 0"), {spread({2, 3, 4, 2})}, {});
 }
 
-TEST(Dropout, AnyLayoutHasOneMaskForBothPasses) {
+TEST(Dropout, EveryLayoutHasTheSameMask) {
   const Blob ones = {{2, 3, 20}, std::vector<float>(120, 1.0f)};
   RunOptions options;
   options.layout = 1;
   const Result result = run(*make(layer()), {ones}, {}, {ones}, options);
   EXPECT_EQ(result.bottom_gradients[0].values, result.tops[0].values);
+  EXPECT_EQ(result.tops[0].values, run(*make(layer()), {ones}, {}, {ones}).tops[0].values);
 }
 
 TEST(Dropout, IsAViewWhenItDoesNothing) {

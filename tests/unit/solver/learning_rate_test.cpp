@@ -67,7 +67,7 @@ TEST(LearningRateTest, MultistepTakesOneStepACall) {
 
 TEST(LearningRateTest, ErrorsNameTheField) {
   const auto error = [](const std::string& text) {
-    return error_of([&] { check_learning_rate(solver_of(text)); });
+    return solver_error([&] { check_learning_rate(solver_of(text)); });
   };
   const std::string policies = "fixed, step, exp, inv, multistep, poly, sigmoid";
   EXPECT_EQ(error("base_lr: 1"), "lr_policy is missing; it can be " + policies);
@@ -85,6 +85,13 @@ TEST(LearningRateTest, ErrorsNameTheField) {
   EXPECT_EQ(error("base_lr: 1 lr_policy: \"multistep\" stepvalue: 5 stepvalue: 4"),
             "stepvalue 4 comes after 5: they must grow");
   EXPECT_EQ(error("base_lr: 1 lr_policy: \"fixed\" gamma: -1 stepsize: -1"), "");
+}
+
+TEST(LearningRateTest, ErrorsNameTheLine) {
+  EXPECT_EQ(error_of([] {
+              check_learning_rate(solver_of("base_lr: 1\nlr_policy: \"exp\"\ngamma: -1"));
+            }).rfind("solver.prototxt:3", 0),
+            0u);
 }
 
 }  // namespace

@@ -30,7 +30,7 @@ Story run(const std::string& rows, const std::string& prefix, const std::string&
       "display: 1 average_loss: 4 iter_size: 2 test_iter: 2 test_interval: 2 " +
       "max_iter: " + std::to_string(kIterations) + " snapshot_prefix: \"" + prefix + "\" " + text);
   SolverOptions options;
-  options.snapshot = snapshot;
+  if (!snapshot.empty()) options.snapshots = {snapshot};
   Recorder recorder;
   options.listeners = {&recorder};
   Solver solver(param, *device, options);
@@ -122,7 +122,7 @@ TEST(ResumeTest, AStoppedTestIsDoneAgainFromTheStart) {
     SignalWatch signals(SignalAction::kStop, SignalAction::kStop);
     Recorder recorder;
     SolverOptions options;
-    options.snapshot = snapshot;
+    if (!snapshot.empty()) options.snapshots = {snapshot};
     options.signals = &signals;
     options.listeners = {&recorder};
     Solver solver(solver_of(text), *device, options);

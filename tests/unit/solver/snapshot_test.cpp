@@ -1,5 +1,9 @@
 #include "solver/snapshot.h"
 
+#include <gmock/gmock.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include "proto/solver_state.h"
 #include "support.h"
 
@@ -7,6 +11,13 @@ namespace crema {
 namespace {
 
 using namespace testing;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+std::string newest_snapshot(const std::string& prefix) {
+  const std::vector<std::string> good = good_snapshots(prefix);
+  return good.empty() ? "" : good.front();
+}
 
 /// A state and weights, readable but of no net in particular.
 void write_snapshot(const std::string& prefix, int iteration, WeightFormat format) {
@@ -74,19 +85,53 @@ TEST(NewestSnapshotTest, APrefixWithoutFolderMeansTheWorkingFolder) {
   boost::filesystem::current_path(before);
 }
 
-TEST(ResolveSnapshotTest, TakesAFileAnIterationOrAuto) {
+TEST(GoodSnapshotsTest, AreAllThatCanBeReadNewestFirst) {
+  const Scratch scratch;
+  const std::string prefix = scratch.path("a");
+  for (const int iteration : {8, 9, 10}) {
+    write_snapshot(prefix, iteration, WeightFormat::kBinary);
+  }
+  scratch.write("a_iter_9.solverstate", "");
+  EXPECT_THAT(good_snapshots(prefix),
+              ElementsAre(prefix + "_iter_10.solverstate", prefix + "_iter_8.solverstate"));
+}
+
+TEST(ResolveSnapshotsTest, TakesAFileAnIterationOrAuto) {
   const Scratch scratch;
   const std::string prefix = scratch.path("a");
   write_snapshot(prefix, 3, WeightFormat::kBinary);
   write_snapshot(prefix, 5, WeightFormat::kHdf5);
-  EXPECT_EQ(resolve_snapshot("some/file.solverstate", prefix), "some/file.solverstate");
-  EXPECT_EQ(resolve_snapshot("3", prefix), prefix + "_iter_3.solverstate");
-  EXPECT_EQ(resolve_snapshot("5", prefix), prefix + "_iter_5.solverstate.h5");
-  EXPECT_EQ(resolve_snapshot("auto", prefix), prefix + "_iter_5.solverstate.h5");
-  EXPECT_EQ(resolve_snapshot("auto", scratch.path("b")), "");
-  EXPECT_EQ(error_of([&] { resolve_snapshot("4", prefix); }),
+  EXPECT_THAT(resolve_snapshots("some/file.solverstate", prefix),
+              ElementsAre("some/file.solverstate"));
+  EXPECT_THAT(resolve_snapshots("3", prefix), ElementsAre(prefix + "_iter_3.solverstate"));
+  EXPECT_THAT(resolve_snapshots("5", prefix), ElementsAre(prefix + "_iter_5.solverstate.h5"));
+  EXPECT_THAT(resolve_snapshots("auto", prefix),
+              ElementsAre(prefix + "_iter_5.solverstate.h5", prefix + "_iter_3.solverstate"));
+  EXPECT_THAT(resolve_snapshots("auto", scratch.path("b")), IsEmpty());
+  EXPECT_EQ(error_of([&] { resolve_snapshots("4", prefix); }),
             "there is no snapshot of iteration 4: neither " + prefix + "_iter_4.solverstate nor " +
                 prefix + "_iter_4.solverstate.h5 exists");
+}
+
+TEST(StaleTemporariesTest, ThoseOfDeadProcessesAndOfThisPrefixGo) {
+  const Scratch scratch;
+  const pid_t dead = ::fork();
+  if (dead == 0) ::_exit(0);
+  ::waitpid(dead, nullptr, 0);
+  const std::string gone = "." + std::to_string(dead) + ".tmp";
+  const std::string alive = "." + std::to_string(::getppid()) + ".tmp";
+  for (const std::string& name :
+       {"a_iter_5.caffemodel" + gone, "a_iter_5.caffemodel" + alive, "b_iter_5.caffemodel" + gone,
+        std::string("a_iter_4.tmp"), std::string("a_iter_5.caffemodel")}) {
+    scratch.write(name, "x");
+  }
+  remove_stale_temporaries(scratch.path("a"));
+  EXPECT_FALSE(boost::filesystem::exists(scratch.path("a_iter_5.caffemodel" + gone)));
+  for (const std::string& name :
+       {"a_iter_5.caffemodel" + alive, "b_iter_5.caffemodel" + gone, std::string("a_iter_4.tmp"),
+        std::string("a_iter_5.caffemodel")}) {
+    EXPECT_TRUE(boost::filesystem::exists(scratch.path(name))) << name;
+  }
 }
 
 TEST(WeightsOfStateTest, MayHaveMovedBesideTheState) {
@@ -104,8 +149,8 @@ TEST(WeightsOfStateTest, MayHaveMovedBesideTheState) {
   boost::filesystem::remove(scratch.path("moved/a_iter_3.caffemodel"));
   EXPECT_EQ(error_of([&] { weights_of_state(read_solver_state(state), state); }),
             "the weights of " + state + " are not there: neither " +
-                scratch.path("a_iter_3.caffemodel") + " nor " +
-                scratch.path("moved/a_iter_3.caffemodel") + " exists");
+                scratch.path("moved/a_iter_3.caffemodel") + " nor " +
+                scratch.path("a_iter_3.caffemodel") + " exists");
   EXPECT_EQ(error_of([&] { weights_of_state(caffe::SolverState(), "s"); }),
             "s names no weights (learned_net)");
 }

@@ -6,10 +6,10 @@ namespace {
 using namespace testing;
 
 std::string train_error(const std::string& text) {
-  return error_of([&] { solver_train_net(solver_of(text)); });
+  return solver_error([&] { solver_train_net(solver_of(text)); });
 }
 std::string test_error(const std::string& text) {
-  return error_of([&] { solver_test_nets(solver_of(text)); });
+  return solver_error([&] { solver_test_nets(solver_of(text)); });
 }
 std::vector<std::string> test_names(const std::string& text) {
   std::vector<std::string> names;

@@ -26,16 +26,19 @@ const std::string kScalar = R"(net_param {
   layer { name: "loss" type: "EuclideanLoss" bottom: "ip" bottom: "y" top: "loss" } }
 )";
 
-class Run {
+class Training {
  public:
-  explicit Run(const std::string& text, const SolverOptions& options = {})
+  explicit Training(const std::string& text, const SolverOptions& options = {})
       : device(make_cpu_device(1)),
-        solver(solver_of("lr_policy: \"fixed\" base_lr: 0.1 random_seed: 1 snapshot_prefix: \"" +
-                         scratch.path("s") + "\" " + text),
+        solver(solver_of("base_lr: 0.1 random_seed: 1 snapshot_prefix: \"" + scratch.path("s") +
+                         "\" " + text + (has_policy(text) ? "" : " lr_policy: \"fixed\"")),
                *device, options) {
     solver.add_listener(&recorder);
   }
 
+  static bool has_policy(const std::string& text) {
+    return text.find("lr_policy") != std::string::npos;
+  }
   float weight() { return solver.net().read_params("ip")[0][0]; }
 
   Scratch scratch;
@@ -45,7 +48,7 @@ class Run {
 };
 
 TEST(SolverTest, TakesTheStepsOfGradientDescent) {
-  Run run(kScalar + "max_iter: 5 momentum: 0.5");
+  Training run(kScalar + "max_iter: 5 momentum: 0.5");
   double w = 1, h = 0;
   for (int i = 0; i < 5; ++i) {
     EXPECT_TRUE(run.solver.step(1));
@@ -57,26 +60,26 @@ TEST(SolverTest, TakesTheStepsOfGradientDescent) {
 }
 
 TEST(SolverTest, GradientsOfIterSizePassesAreAveraged) {
-  Run run(kScalar + "max_iter: 1 iter_size: 4");
+  Training run(kScalar + "max_iter: 1 iter_size: 4");
   run.solver.step(1);
   EXPECT_FLOAT_EQ(run.weight(), 1.2f);
 }
 
 TEST(SolverTest, ClippingLooksAtTheSumOverIterSize) {
   // The sum of four gradients of -2 is -8; cut to a norm of 1 and divided by 4.
-  Run run(kScalar + "max_iter: 1 iter_size: 4 clip_gradients: 1");
+  Training run(kScalar + "max_iter: 1 iter_size: 4 clip_gradients: 1");
   run.solver.step(1);
   EXPECT_FLOAT_EQ(run.weight(), 1.025f);
-  Run untouched(kScalar + "max_iter: 1 clip_gradients: 2");
+  Training untouched(kScalar + "max_iter: 1 clip_gradients: 2");
   untouched.solver.step(1);
   EXPECT_FLOAT_EQ(untouched.weight(), 1.2f);
 }
 
 TEST(SolverTest, WeightDecayIsL2OrL1) {
-  Run l2(kScalar + "max_iter: 1 weight_decay: 0.5");
+  Training l2(kScalar + "max_iter: 1 weight_decay: 0.5");
   l2.solver.step(1);
   EXPECT_FLOAT_EQ(l2.weight(), 1 - 0.1f * (-2 + 0.5f));
-  Run l1(kScalar + "max_iter: 1 weight_decay: 0.25 regularization_type: \"L1\"");
+  Training l1(kScalar + "max_iter: 1 weight_decay: 0.25 regularization_type: \"L1\"");
   l1.solver.step(1);
   EXPECT_FLOAT_EQ(l1.weight(), 1 - 0.1f * (-2 + 0.25f));
 }
@@ -84,7 +87,7 @@ TEST(SolverTest, WeightDecayIsL2OrL1) {
 TEST(SolverTest, MultipliersScaleRateAndDecay) {
   std::string text = kScalar;
   text.replace(text.find("inner_product_param"), 0, "param { lr_mult: 2 decay_mult: 3 } ");
-  Run run(text + "max_iter: 1 weight_decay: 0.5");
+  Training run(text + "max_iter: 1 weight_decay: 0.5");
   run.solver.step(1);
   EXPECT_FLOAT_EQ(run.weight(), 1 - 0.2f * (-2 + 1.5f));
 }
@@ -93,14 +96,14 @@ TEST(SolverTest, AParameterOfRateZeroStays) {
   std::string text = kScalar;
   text.replace(text.find("inner_product_param"), 0, "param { lr_mult: 0 } ");
   for (const char* type : {"SGD", "Nesterov", "AdaGrad", "RMSProp", "AdaDelta", "Adam"}) {
-    Run run(text + "max_iter: 3 weight_decay: 0.5 type: \"" + type + "\"");
+    Training run(text + "max_iter: 3 weight_decay: 0.5 type: \"" + type + "\"");
     run.solver.step(3);
     EXPECT_EQ(run.weight(), 1) << type;
   }
 }
 
 TEST(SolverTest, DisplaysWhatCaffeDisplays) {
-  Run run(kScalar + "max_iter: 4 display: 2 lr_policy: \"exp\" gamma: 0.5");
+  Training run(kScalar + "max_iter: 4 display: 2 lr_policy: \"exp\" gamma: 0.5");
   EXPECT_TRUE(run.solver.solve());
   ASSERT_EQ(run.recorder.displays.size(), 3u);  // 0, 2 and once after the last iteration
   const TrainingProgress& second = run.recorder.displays[1];
@@ -117,7 +120,7 @@ TEST(SolverTest, DisplaysWhatCaffeDisplays) {
 }
 
 TEST(SolverTest, TheShownLossIsTheMeanOfTheLast) {
-  Run run(kScalar + "max_iter: 6 display: 1 average_loss: 3");
+  Training run(kScalar + "max_iter: 6 display: 1 average_loss: 3");
   run.solver.step(6);
   std::vector<double> losses;
   double w = 1;
@@ -133,7 +136,7 @@ TEST(SolverTest, TheShownLossIsTheMeanOfTheLast) {
 
 TEST(SolverTest, TheShownLossRecoversFromAHugeOne) {
   // Caffe's running mean would be left with rounding errors, below zero at times.
-  Run run(kScalar + "max_iter: 50 display: 1 average_loss: 4");
+  Training run(kScalar + "max_iter: 50 display: 1 average_loss: 4");
   run.solver.net().write_param("ip", 0, {1e12f});
   run.solver.step(1);
   run.solver.net().write_param("ip", 0, {2.999f});
@@ -147,8 +150,8 @@ TEST(SolverTest, TheShownLossRecoversFromAHugeOne) {
 TEST(SolverTest, TestsComeWhenDueAndAverage) {
   const Scratch scratch;
   const std::string rows = make_rows(scratch);
-  Run run("net_param { " + classifier(rows) +
-          " } test_iter: 5 test_interval: 2 max_iter: 4 test_compute_loss: true");
+  Training run("net_param { " + classifier(rows) +
+               " } test_iter: 5 test_interval: 2 max_iter: 4 test_compute_loss: true");
   EXPECT_TRUE(run.solver.solve());
   std::vector<int> iterations;
   for (const TestScores& test : run.recorder.tests) {
@@ -170,8 +173,8 @@ TEST(SolverTest, TestsComeWhenDueAndAverage) {
 
 TEST(SolverTest, TestInitializationFalseSkipsTheFirstTest) {
   const Scratch scratch;
-  Run run("net_param { " + classifier(make_rows(scratch)) +
-          " } test_iter: 1 test_interval: 2 max_iter: 3 test_initialization: false");
+  Training run("net_param { " + classifier(make_rows(scratch)) +
+               " } test_iter: 1 test_interval: 2 max_iter: 3 test_initialization: false");
   run.solver.solve();
   ASSERT_EQ(run.recorder.tests.size(), 1u);
   EXPECT_EQ(run.recorder.tests[0].iteration, 2);
@@ -179,7 +182,7 @@ TEST(SolverTest, TestInitializationFalseSkipsTheFirstTest) {
 
 TEST(SolverTest, SnapshotsComeWhenDueAndAtTheEnd) {
   const auto snapshots = [](const std::string& text) {
-    Run run(kScalar + text);
+    Training run(kScalar + text);
     run.solver.solve();
     return run.recorder.snapshots;
   };
@@ -196,11 +199,13 @@ TEST(SolverTest, SnapshotsComeWhenDueAndAtTheEnd) {
 }
 
 TEST(SolverTest, SnapshotDiffHoldsTheLastStep) {
-  Run run(kScalar + "max_iter: 1 snapshot_diff: true");
+  Training run(kScalar + "max_iter: 1 snapshot_diff: true");
   run.solver.solve();
   caffe::NetParameter net = run.solver.net().to_proto(true);
   for (const auto& layer : net.layer()) {
-    if (layer.name() == "ip") EXPECT_FLOAT_EQ(layer.blobs(0).diff(0), -0.2f);
+    if (layer.name() == "ip") {
+      EXPECT_FLOAT_EQ(layer.blobs(0).diff(0), -0.2f);
+    }
   }
 }
 
@@ -208,7 +213,7 @@ TEST(SolverTest, ASignalStopsAfterTheIterationAndSaves) {
   SignalWatch signals(SignalAction::kStop, SignalAction::kSnapshot);
   SolverOptions options;
   options.signals = &signals;
-  Run run(kScalar + "max_iter: 10 display: 1", options);
+  Training run(kScalar + "max_iter: 10 display: 1", options);
   run.recorder.at_iteration = [](int iteration) {
     if (iteration == 3) std::raise(SIGINT);
   };
@@ -218,22 +223,22 @@ TEST(SolverTest, ASignalStopsAfterTheIterationAndSaves) {
   EXPECT_EQ(run.recorder.displays.size(), 3u);  // no last display
 }
 
-TEST(SolverTest, ASignalStopsWithoutSavingWhenNobodyWantsSnapshots) {
+TEST(SolverTest, WhoStopsARunWantsToGoOnWithIt) {
   SignalWatch signals(SignalAction::kStop, SignalAction::kSnapshot);
   SolverOptions options;
   options.signals = &signals;
-  Run run(kScalar + "max_iter: 10 snapshot_after_train: false", options);
+  Training run(kScalar + "max_iter: 10 snapshot_after_train: false", options);
   run.recorder.at_iteration = [](int) { std::raise(SIGTERM); };
   EXPECT_FALSE(run.solver.solve());
   EXPECT_EQ(run.solver.iteration(), 1);
-  EXPECT_THAT(run.recorder.snapshots, IsEmpty());
+  EXPECT_THAT(run.recorder.snapshots, ElementsAre("s_iter_1.solverstate"));
 }
 
 TEST(SolverTest, ASignalAsksForASnapshotAndTrainingGoesOn) {
   SignalWatch signals(SignalAction::kStop, SignalAction::kSnapshot);
   SolverOptions options;
   options.signals = &signals;
-  Run run(kScalar + "max_iter: 4", options);
+  Training run(kScalar + "max_iter: 4", options);
   run.recorder.at_iteration = [](int iteration) {
     if (iteration == 2) std::raise(SIGHUP);
   };
@@ -245,7 +250,7 @@ TEST(SolverTest, ASnapshotThatIsAskedForAtTheEndIsMadeOnce) {
   SignalWatch signals(SignalAction::kStop, SignalAction::kSnapshot);
   SolverOptions options;
   options.signals = &signals;
-  Run run(kScalar + "max_iter: 2", options);
+  Training run(kScalar + "max_iter: 2", options);
   run.recorder.at_iteration = [](int iteration) {
     if (iteration == 2) std::raise(SIGHUP);
   };
@@ -258,9 +263,9 @@ TEST(SolverTest, ASignalStopsATestToo) {
   SignalWatch signals(SignalAction::kStop, SignalAction::kSnapshot);
   SolverOptions options;
   options.signals = &signals;
-  Run run("net_param { " + classifier(make_rows(scratch)) +
-              " } test_iter: 100 test_interval: 2 max_iter: 9",
-          options);
+  Training run("net_param { " + classifier(make_rows(scratch)) +
+                   " } test_iter: 100 test_interval: 2 max_iter: 9",
+               options);
   run.recorder.at_test = [](int iteration) {
     if (iteration == 2) std::raise(SIGINT);
   };
@@ -290,30 +295,33 @@ TEST(SolverTest, AMissingSnapshotFolderIsFoundBeforeTraining) {
 TEST(SolverTest, BadFieldsAreErrorsBeforeTraining) {
   const std::string text = kScalar + "lr_policy: \"fixed\" base_lr: 1 snapshot_after_train: false ";
   const auto expect = [&](const std::string& field, const std::string& message) {
-    const std::string error = construction_error(text + field);
+    const bool length = field.find("max_iter") != std::string::npos;
+    const std::string error = construction_error(text + field + (length ? "" : " max_iter: 1"));
     EXPECT_NE(error.find(message), std::string::npos) << error;
   };
+  EXPECT_NE(construction_error(text).find("max_iter is missing"), std::string::npos);
   expect("max_iter: -1", "max_iter is -1; it cannot be negative");
   expect("iter_size: 0", "iter_size is 0; it must be > 0");
   expect("average_loss: 0", "average_loss is 0; it must be > 0");
   expect("weight_decay: 1 regularization_type: \"L3\"",
          "regularization_type \"L3\" is not known; it can be L1 or L2");
   expect("type: \"SDG\"", "did you mean \"SGD\"?");
-  EXPECT_EQ(construction_error(text + "regularization_type: \"L3\""), "");  // nobody asks for it
+  EXPECT_EQ(construction_error(text + "max_iter: 1 regularization_type: \"L3\""),
+            "");  // nobody asks for it
 }
 
 TEST(SolverTest, WeightsAreLoadedBeforeTraining) {
-  Run first(kScalar + "max_iter: 3");
+  Training first(kScalar + "max_iter: 3");
   first.solver.solve();
   SolverOptions options;
   options.weights = first.scratch.path("s_iter_3.caffemodel");
-  Run second(kScalar + "max_iter: 3", options);
+  Training second(kScalar + "max_iter: 3", options);
   EXPECT_EQ(second.weight(), first.weight());
   EXPECT_EQ(second.solver.iteration(), 0);
 }
 
 TEST(SolverTest, NanIsNotHidden) {
-  Run run(kScalar + "max_iter: 2 display: 1");
+  Training run(kScalar + "max_iter: 2 display: 1");
   run.solver.net().write_param("ip", 0, {std::numeric_limits<float>::quiet_NaN()});
   run.solver.step(2);
   EXPECT_TRUE(std::isnan(run.recorder.displays[1].loss));

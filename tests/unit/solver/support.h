@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "../proto/scratch.h"
+#include "base/files.h"
 #include "base/philox.h"
 #include "proto/hdf5.h"
 #include "proto/hdf5_lock.h"
@@ -20,6 +21,15 @@ inline caffe::SolverParameter solver_of(const std::string& text) {
   caffe::SolverParameter solver;
   parse_text(text, "solver.prototxt", &solver);
   return solver;
+}
+
+/// The text of a user error about a solver without the line in front.
+template <class Body>
+std::string solver_error(const Body& body) {
+  const std::string text = error_of(body);
+  const std::string file = "solver.prototxt:";
+  if (text.rfind(file, 0) != 0) return text;
+  return text.substr(text.find(": ", file.size()) + 2);
 }
 
 /// 23 rows of six random numbers in two HDF5 files, each row in one of three classes.
@@ -35,9 +45,10 @@ inline std::string make_rows(const Scratch& scratch) {
     }
     const std::string path = scratch.path("rows" + std::to_string(rows) + ".h5");
     const Hdf5Lock lock;
-    const hdf5::Handle file = hdf5::create_file(path);
+    const hdf5::Handle file = hdf5::create_in_memory();
     hdf5::write_floats(file, "data", Shape{rows, 6}, data.data());
     hdf5::write_floats(file, "label", Shape{rows}, labels.data());
+    write_file_atomically(path, hdf5::image(file));
     list += path + "\n";
   }
   return scratch.write("rows.txt", list);

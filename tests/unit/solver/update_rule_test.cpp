@@ -117,7 +117,7 @@ TEST(UpdateRuleTest, TheDefaultIsSgd) {
 
 TEST(UpdateRuleTest, ErrorsSayWhatIsWrong) {
   const auto error = [](const std::string& text) {
-    return error_of([&] { make_update_rule(solver_of(text)); });
+    return solver_error([&] { make_update_rule(solver_of(text)); });
   };
   EXPECT_EQ(error("type: \"adam\""), "solver type \"adam\" is not known; did you mean \"Adam\"?");
   EXPECT_EQ(error("type: \"Newton\""), "solver type \"Newton\" is not known");

@@ -71,7 +71,8 @@ TEST(CpuDeviceTest, CountsCopies) {
 TEST(CpuDeviceTest, ThreadsAreAsAskedOrOneACore) {
   EXPECT_EQ(make_cpu_device(3)->threads(), 3);
   EXPECT_GE(make_cpu_device(0)->threads(), 1);
-  EXPECT_EQ(error_of([] { make_cpu_device(-1); }), "the number of threads cannot be negative: -1");
+  EXPECT_EQ(error_of([] { make_cpu_device(-1); }),
+            "the number of threads is -1; it can be 0 (one a core) to 1024");
   EXPECT_EQ(make_cpu_device(1)->kind(), DeviceKind::kCpu);
 }
 

@@ -4,17 +4,15 @@
 
 #include "base/error.h"
 #include "base/tool.h"
+#include "common_flags.h"
 
 DEFINE_string(model, "", "the net prototxt (required)");
 DEFINE_string(phase, "TEST", "TRAIN or TEST");
-DEFINE_int32(level, 0, "level of the net's state");
-DEFINE_string(stage, "", "stages of the net's state, separated by commas");
 DEFINE_string(weights, "", "say layer by layer whether this weight file fits");
 DEFINE_string(input_shape, "",
               "data=32x3x227x227: shape of a data layer's first top, whose source then need not be "
               "there; several "
               "are separated by commas");
-DEFINE_int32(threads, 0, "threads on the CPU; 0: one a core");
 DEFINE_bool(explain, false,
             "which engine runs each layer, in which memory layouts, and who declined why");
 
@@ -44,7 +42,7 @@ int run(const std::vector<std::string>&) {
   options.stages = FLAGS_stage;
   options.weights = FLAGS_weights;
   options.input_shapes = FLAGS_input_shape;
-  options.threads = FLAGS_threads;
+  options.device = device_flags();
   options.explain = FLAGS_explain;
   return crema::describe_net(options);
 }

@@ -3,6 +3,7 @@
 #include <gflags/gflags.h>
 
 #include "base/tool.h"
+#include "common_flags.h"
 
 DEFINE_string(model, "", "the net prototxt");
 DEFINE_string(weights, "", "its weights, files separated by commas");
@@ -11,11 +12,6 @@ DEFINE_string(snapshot, "",
               "with --solver: an iteration number, auto (the newest good one), or a state file");
 DEFINE_int32(iterations, 0, "batches to run; 0: the solver's test_iter, else 50");
 DEFINE_bool(all, false, "every record of the source exactly once, scores weighted by records");
-DEFINE_string(gpu, "", "GPU ids or all");
-DEFINE_string(devices, "", "cpu");
-DEFINE_int32(threads, 0, "threads on the CPU; 0: one a core");
-DEFINE_int32(level, 0, "level of the net's state");
-DEFINE_string(stage, "", "stages of the net's state, separated by commas");
 
 namespace {
 
@@ -44,7 +40,7 @@ int run(const std::vector<std::string>&) {
   options.snapshot = FLAGS_snapshot;
   options.iterations = FLAGS_iterations;
   options.all = FLAGS_all;
-  options.device = {FLAGS_gpu, FLAGS_devices, FLAGS_threads};
+  options.device = device_flags();
   options.level = FLAGS_level;
   options.stages = FLAGS_stage;
   return crema::test(options);

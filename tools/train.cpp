@@ -3,6 +3,7 @@
 #include <gflags/gflags.h>
 
 #include "base/tool.h"
+#include "common_flags.h"
 
 DEFINE_string(solver, "", "the solver prototxt (required)");
 DEFINE_string(weights, "",
@@ -11,12 +12,6 @@ DEFINE_string(snapshot, "",
               "go on from a solver state: a file, an iteration number, or auto for the newest good "
               "one of the "
               "solver's snapshot_prefix (from the beginning when there is none)");
-DEFINE_string(gpu, "", "GPU ids or all");
-DEFINE_string(devices, "", "cpu: train on the CPU even if the solver says solver_mode: GPU");
-DEFINE_int32(threads, 0,
-             "threads on the CPU; 0: one a core. Results are bit-equal at a fixed number");
-DEFINE_int32(level, 0, "level of the train net's state");
-DEFINE_string(stage, "", "stages of the train net's state, separated by commas");
 DEFINE_string(sigint_effect, "stop",
               "what SIGINT (ctrl-C) does: stop, snapshot or none; stop saves a snapshot too");
 DEFINE_string(sighup_effect, "snapshot", "what SIGHUP does: stop, snapshot or none");
@@ -46,7 +41,7 @@ int run(const std::vector<std::string>&) {
   options.solver = FLAGS_solver;
   options.weights = FLAGS_weights;
   options.snapshot = FLAGS_snapshot;
-  options.device = {FLAGS_gpu, FLAGS_devices, FLAGS_threads};
+  options.device = device_flags();
   options.level = FLAGS_level;
   options.stages = FLAGS_stage;
   options.sigint_effect = FLAGS_sigint_effect;

@@ -96,7 +96,7 @@ int describe_net(const DescribeOptions& options) {
   for (const std::string& stage : split(options.stages, ',')) own.add_stage(stage);
   const caffe::NetState state = merged_state(options.phase, net, own);
   const bool backward = options.phase == caffe::TRAIN;
-  const std::unique_ptr<Device> device = make_cpu_device(options.threads);
+  const std::unique_ptr<Device> device = choose_device(options.device);
 
   const Graph graph = compile(net, state, *device, backward, input_shapes);
   const std::vector<std::unique_ptr<Op>> ops = plan_ops(graph, *device, 0);

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "caffe.pb.h"
+#include "commands/device_choice.h"
 #include "tensor/shape.h"
 
 namespace crema {
@@ -17,7 +18,7 @@ struct DescribeOptions {
   std::string weights;
   /// "data=32x3x227x227,…": data layers with such a top need no source.
   std::string input_shapes;
-  int threads = 0;
+  DeviceChoice device;
   /// Engines, layouts, refusals.
   bool explain = false;
 };

@@ -16,9 +16,11 @@ std::unique_ptr<Device> choose_device(const DeviceChoice& choice) {
   }
   if (choice.threads < 0)
     throw UsageError(fmt::format("--threads is {}; it cannot be negative", choice.threads));
-  std::unique_ptr<Device> device = make_cpu_device(choice.threads);
-  LOG(INFO) << "Use CPU, " << device->threads() << " threads.";
-  return device;
+  return make_cpu_device(choice.threads);
+}
+
+void log_device(const Device& device) {
+  LOG(INFO) << "Use " << device.name() << ", " << device.threads() << " threads.";
 }
 
 }  // namespace crema

@@ -16,5 +16,7 @@ struct DeviceChoice {
 
 /// User error when a GPU is asked for: this build runs on the CPU.
 std::unique_ptr<Device> choose_device(const DeviceChoice& choice);
+/// `Use CPU, 2 threads.`
+void log_device(const Device& device);
 
 }  // namespace crema

@@ -154,6 +154,7 @@ Scores score_all_records(Net& net) {
 int test(const TestOptions& options) {
   const Subject subject = subject_of(options);
   const std::unique_ptr<Device> device = choose_device(options.device);
+  log_device(*device);
   NetOptions net_options;
   net_options.state = subject.net.state;
   Net net(subject.net.net, *device, net_options);

@@ -51,6 +51,7 @@ int train(const TrainOptions& options) {
   const SignalAction on_interrupt = parse_signal_action(options.sigint_effect, "sigint_effect");
   const SignalAction on_hangup = parse_signal_action(options.sighup_effect, "sighup_effect");
   const std::unique_ptr<Device> device = choose_device(options.device);
+  log_device(*device);
   caffe::SolverParameter param = read_solver(options.solver);
   check_mode(param, options.device);
   set_train_state(param, options);

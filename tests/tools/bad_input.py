@@ -997,7 +997,7 @@ class CommandLines(ToolTest):
         flags = {
             "train": "solver weights snapshot gpu devices threads level stage sigint_effect sighup_effect",
             "test": "model weights solver snapshot iterations all gpu devices threads level stage",
-            "describe-net": "model phase level stage weights input_shape threads explain",
+            "describe-net": "model phase gpu devices level stage weights input_shape threads explain",
             "convert-idx": "",
         }
         for name, words in flags.items():
@@ -1009,6 +1009,8 @@ class CommandLines(ToolTest):
                         self.assertRegex(result.out, rf"(?m)^  --{word}( |$)")
                     self.assertIn("convert-idx IMAGES LABELS DB" if name == "convert-idx" else f"{name} --", result.out)
             sources = read(os.path.join(harness.SOURCE, "tools", name.replace("-", "_") + ".cpp")).decode()
+            if "common_flags.h" in sources:
+                sources += read(os.path.join(harness.SOURCE, "tools", "common_flags.h")).decode()
             self.assertEqual(sorted(words.split()), sorted(part.split("(")[1].split(",")[0] for part in sources.splitlines()
                                                            if part.startswith("DEFINE_")), "a flag is not tested here")
 

@@ -35,7 +35,7 @@ std::string description(const DescribeOptions& options) {
 TEST(DescribeNetTest, NeedsNoSourceWhereAShapeIsGiven) {
   const Scratch scratch;
   DescribeOptions options;
-  options.threads = 1;
+  options.device.threads = 1;
   options.model = std::string(CREMA_SOURCE_DIR) + "/models/caffenet/train_val.prototxt";
   options.input_shapes = "data=10x3x227x227";
   const std::string text = description(options);

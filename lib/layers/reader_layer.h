@@ -1,11 +1,12 @@
-// The op of data layers: the next batch of a reader becomes the tops.
+// What data layers have in common: a reader, whose next batch becomes the tops.
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <vector>
 
 #include "data/batch_reader.h"
-#include "layers/op.h"
+#include "layers/layer.h"
 
 namespace crema {
 
@@ -31,6 +32,30 @@ class ReaderOp final : public Op {
 
  private:
   BatchReader& reader_;
+};
+
+/// No bottom; shapes come from the first record. The source is opened when they are first asked
+/// for.
+class ReaderLayer : public Layer {
+ public:
+  using Layer::Layer;
+
+  Inference infer(const std::vector<Shape>&) const override {
+    if (!reader_) reader_ = open();
+    Inference inference;
+    inference.tops = reader_->shapes(reader_->batch_size());
+    return inference;
+  }
+
+  std::unique_ptr<Op> plan(const PlanRequest&) const override {
+    return std::make_unique<ReaderOp>(*reader_);
+  }
+  BatchReader* reader() const override { return reader_.get(); }
+
+ private:
+  virtual std::unique_ptr<BatchReader> open() const = 0;
+
+  mutable std::unique_ptr<BatchReader> reader_;
 };
 
 }  // namespace crema

@@ -11,7 +11,8 @@ DEFINE_string(solver, "", "instead of --model: the solver whose first test net i
 DEFINE_string(snapshot, "",
               "with --solver: an iteration number, auto (the newest good one), or a state file");
 DEFINE_int32(iterations, 0, "batches to run; 0: the solver's test_iter, else 50");
-DEFINE_bool(all, false, "every record of the source exactly once, scores weighted by records");
+DEFINE_bool(all, false,
+            "every record of the source exactly once; each batch's outputs count by its records");
 
 namespace {
 

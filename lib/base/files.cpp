@@ -30,8 +30,8 @@ class Descriptor {
   int fd_;
 };
 
-void sync_to_disk(const std::string& path, int flags) {
-  const Descriptor file(path, flags);
+void sync_to_disk(const std::string& path) {
+  const Descriptor file(path, O_RDONLY);
   const bool synced = file.get() >= 0 && ::fsync(file.get()) == 0;
   require_system(synced, "cannot write {} to disk", path);
 }
@@ -58,15 +58,19 @@ void write_file_atomically(const std::string& path,
   const std::string temporary = fmt::format("{}.{}.tmp", path, ::getpid());
   try {
     write(temporary);
-    sync_to_disk(temporary, O_RDONLY);
+    sync_to_disk(temporary);
     const bool renamed = std::rename(temporary.c_str(), path.c_str()) == 0;
     require_system(renamed, "cannot rename {} to {}", temporary, path);
   } catch (...) {
     ::unlink(temporary.c_str());
     throw;
   }
-  // The rename itself must survive a crash too.
-  sync_to_disk(folder_of(path), O_RDONLY | O_DIRECTORY);
+  sync_folder(folder_of(path));
+}
+
+void sync_folder(const std::string& folder) {
+  const Descriptor file(folder, O_RDONLY | O_DIRECTORY);
+  if (file.get() >= 0) ::fsync(file.get());
 }
 
 void write_file_atomically(const std::string& path, std::string_view contents) {

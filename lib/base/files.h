@@ -18,6 +18,10 @@ void write_file_atomically(const std::string& path,
                            const std::function<void(const std::string& temporary)>& write);
 void write_file_atomically(const std::string& path, std::string_view contents);
 
+/// Makes a rename or a new file in this folder survive a crash, where the file system can: not
+/// every one lets a folder be synced, and then nothing is lost but that promise.
+void sync_folder(const std::string& folder);
+
 /// The process that made a temporary file of write_file_atomically, by its name; 0 for other files.
 int temporary_writer(const std::string& path);
 

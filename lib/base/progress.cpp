@@ -19,7 +19,7 @@ Progress::Progress(std::string label, std::int64_t total)
 Progress::~Progress() { clear(); }
 
 void Progress::clear() {
-  if (drawn_) std::fputs("\r\033[K", stderr);
+  if (drawn_) std::fputs("\033[K", stderr);
   drawn_ = false;
 }
 
@@ -39,7 +39,8 @@ void Progress::update(std::int64_t done) {
   if (total_ > done && rate > 0) {
     line += fmt::format(", {:.0f} s left", static_cast<double>(total_ - done) / rate);
   }
-  std::fputs(("\r\033[K" + line).c_str(), stderr);
+  // The cursor goes back to the start, so that a log line writes over it.
+  std::fputs(("\r\033[K" + line + "\r").c_str(), stderr);
   std::fflush(stderr);
   drawn_ = true;
 }

@@ -55,7 +55,7 @@ SignalAction parse_signal_action(const std::string& text, const std::string& fla
 }
 
 SignalWatch::SignalWatch(SignalAction on_interrupt, SignalAction on_hangup)
-    : on_interrupt_(on_interrupt), on_hangup_(on_hangup), saved_(new Saved) {
+    : on_interrupt_(on_interrupt), on_hangup_(on_hangup), saved_(std::make_unique<Saved>()) {
   interrupts = 0;
   terminations = 0;
   hangups = 0;
@@ -69,7 +69,6 @@ SignalWatch::~SignalWatch() {
   sigaction(SIGINT, &saved_->interrupt, nullptr);
   sigaction(SIGTERM, &saved_->terminate, nullptr);
   sigaction(SIGHUP, &saved_->hangup, nullptr);
-  delete saved_;
 }
 
 SignalAction SignalWatch::poll() {

@@ -2,6 +2,7 @@
 // moment.
 #pragma once
 
+#include <memory>
 #include <string>
 
 namespace crema {
@@ -27,7 +28,7 @@ class SignalWatch {
  private:
   struct Saved;
   SignalAction on_interrupt_, on_hangup_;
-  Saved* saved_;
+  std::unique_ptr<Saved> saved_;
 };
 
 }  // namespace crema

@@ -5,6 +5,7 @@
 #include "base/tool.h"
 #include "net/compile.h"
 #include "net/executor.h"
+#include "net/weight_fit.h"
 #include "proto/io.h"
 #include "proto/weights.h"
 #include "report/net_table.h"
@@ -48,21 +49,16 @@ bool describe_weights(const Graph& graph, const std::string& file) {
     const StoredLayer* stored = weights.find(node.name());
     if (node.params.empty() && (stored == nullptr || stored->blobs.empty())) continue;
     std::vector<std::string> wanted, found;
-    bool fit = stored != nullptr && stored->blobs.size() == node.params.size();
-    for (std::size_t i = 0; i < node.params.size(); ++i) {
-      const Shape& shape = graph.params[static_cast<std::size_t>(node.params[i])].shape;
-      wanted.push_back(shape.str());
-      if (fit && stored->blobs[i].present) fit = fits(stored->blobs[i], shape);
-    }
+    for (const Shape& shape : node.param_shapes) wanted.push_back(shape.str());
+    std::string verdict = "not in the file: keeps its filler's values";
     if (stored != nullptr) {
       for (const StoredBlob& blob : stored->blobs) found.push_back(blob.shape.str());
+      const std::string reason = misfit(graph, node, *stored, weights.hdf5);
+      all_fit &= reason.empty();
+      verdict = reason.empty() ? "fits" : "DIFFERS: " + reason;
     }
-    all_fit &= fit || stored == nullptr;
     add(node.name(), fmt::format("{}", fmt::join(wanted, " ")),
-        stored == nullptr ? "-" : fmt::format("{}", fmt::join(found, " ")),
-        stored == nullptr ? "not in the file: keeps its filler's values"
-        : fit             ? "fits"
-                          : "DIFFERS");
+        stored == nullptr ? "-" : fmt::format("{}", fmt::join(found, " ")), verdict);
   }
   for (const StoredLayer& layer : weights.layers) {
     bool known = layer.blobs.empty();

@@ -10,7 +10,6 @@
 #include "base/tool.h"
 #include "data/batch_reader.h"
 #include "proto/io.h"
-#include "proto/solver_state.h"
 #include "report/training_log.h"
 #include "solver/snapshot.h"
 #include "solver/solver.h"
@@ -71,7 +70,7 @@ caffe::NetState test_state(const TestOptions& options) {
 
 struct Subject {
   SolverNet net;
-  std::string weights;
+  std::vector<StoredWeights> weights;
   int iterations = 50;
 };
 
@@ -81,13 +80,14 @@ Subject subject_of_solver(const TestOptions& options) {
   std::vector<SolverNet> nets = solver_test_nets(solver);
   require(!nets.empty(), "{} has no test net", options.solver);
   subject.net = std::move(nets.front());
+  // What the flags say goes on top of the solver's test_state.
+  if (options.level != 0) subject.net.state.set_level(options.level);
   for (const std::string& stage : split(options.stages, ',')) subject.net.state.add_stage(stage);
   subject.iterations = solver.test_iter(0);
   const std::vector<std::string> states =
       resolve_snapshots(options.snapshot, solver.snapshot_prefix());
   require(!states.empty(), "there is no snapshot of {}", solver.snapshot_prefix());
-  const std::string& state_file = states.front();
-  subject.weights = weights_of_state(read_solver_state(state_file), state_file);
+  subject.weights.push_back(first_usable_weights(states));
   return subject;
 }
 
@@ -104,7 +104,9 @@ Subject subject_of(const TestOptions& options) {
   } else {
     subject.net.net = read_net(options.model);
     subject.net.state = merged_state(caffe::TEST, subject.net.net, test_state(options));
-    subject.weights = options.weights;
+    for (const std::string& file : split(options.weights, ',')) {
+      subject.weights.push_back(read_weights(file));
+    }
   }
   if (options.iterations > 0) subject.iterations = options.iterations;
   return subject;
@@ -158,8 +160,9 @@ int test(const TestOptions& options) {
   NetOptions net_options;
   net_options.state = subject.net.state;
   Net net(subject.net.net, *device, net_options);
-  for (const std::string& file : split(subject.weights, ',')) {
-    const Net::LoadReport report = net.load(read_weights(file));
+  for (const StoredWeights& weights : subject.weights) {
+    const std::string& file = weights.file;
+    const Net::LoadReport report = net.load(weights);
     LOG(INFO) << "Weights of " << report.copied.size() << " layers from " << file;
     require(report.missing.empty() || !report.copied.empty(),
             "{}: nothing fits net \"{}\": no layer name is in both", file, net.name());

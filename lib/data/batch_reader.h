@@ -35,7 +35,7 @@ class BatchReader {
   virtual void read(const std::vector<float*>& tops) = 0;
 
   /// Where item `i` of the last batch came from: `record "00000012" of train_lmdb`, `row 7 of
-  /// a.h5`.
+  /// a.h5`; "" where the batch has no such item.
   virtual std::string describe(int item) const = 0;
 
   /// Records that read() has handed out since the beginning (not modulo records()).

@@ -1,47 +1,11 @@
 #include "data/hdf5_rows.h"
 
-#include <boost/filesystem.hpp>
 #include <vector>
 
 #include "base/error.h"
 #include "proto/hdf5_lock.h"
 
 namespace crema {
-namespace {
-
-namespace fs = boost::filesystem;
-
-/// The library's innermost reason for the last failure, ": " before it.
-std::string reason() {
-  std::string text;
-  H5Ewalk2(
-      H5E_DEFAULT, H5E_WALK_UPWARD,
-      [](unsigned n, const H5E_error2_t* entry, void* out) -> herr_t {
-        if (n == 0 && entry->desc) *static_cast<std::string*>(out) = entry->desc;
-        return 0;
-      },
-      &text);
-  return text.empty() ? "" : ": " + text;
-}
-
-hdf5::Handle open_file(const std::string& path) {
-  boost::system::error_code error;
-  require(fs::exists(path, error), "HDF5 file {} does not exist{}", path,
-          fs::path(path).is_absolute() ? ""
-                                       : fmt::format(" (in {})", fs::current_path(error).string()));
-  require(fs::is_regular_file(path, error), "{} is not an HDF5 file: it is not a regular file",
-          path);
-  const hdf5::Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
-#if H5_VERSION_GE(1, 10, 7)
-  // Locks fail on read-only media and network file systems, and reading needs none.
-  H5Pset_file_locking(access.id(), false, true);
-#endif
-  hdf5::Handle file(H5Fopen(path.c_str(), H5F_ACC_RDONLY, access.id()), H5Fclose);
-  if (!file.valid()) fail("cannot open {} as an HDF5 file{}", path, reason());
-  return file;
-}
-
-}  // namespace
 
 Hdf5Rows::Hdf5Rows(const std::string& path, const std::string& name, bool random_access)
     : path_(path), name_(name) {
@@ -65,12 +29,12 @@ Hdf5Rows::~Hdf5Rows() {
 }
 
 void Hdf5Rows::open(bool random_access) {
-  file_ = open_file(path_);
+  file_ = hdf5::open_file(path_);
   require(!name_.empty() && hdf5::exists(file_, name_), "{} has no dataset \"{}\"", path_, name_);
   const hdf5::Handle access(H5Pcreate(H5P_DATASET_ACCESS), H5Pclose);
   if (random_access) H5Pset_chunk_cache(access.id(), 12421, std::size_t{32} << 20, 0.75);
   dataset_ = hdf5::Handle(H5Dopen2(file_.id(), name_.c_str(), access.id()), H5Dclose);
-  if (!dataset_.valid()) fail("\"{}\" in {} is not a dataset{}", name_, path_, reason());
+  if (!dataset_.valid()) fail("\"{}\" in {} is not a dataset: {}", name_, path_, hdf5::reason());
 
   const hdf5::Handle type(H5Dget_type(dataset_.id()), H5Tclose);
   const H5T_class_t kind = H5Tget_class(type.id());
@@ -113,8 +77,8 @@ void Hdf5Rows::read(std::int64_t first, std::int64_t count, float* out) const {
                           nullptr) >= 0 &&
       H5Dread(dataset_.id(), H5T_NATIVE_FLOAT, to.id(), from.id(), H5P_DEFAULT, out) >= 0;
   if (!done) {
-    fail("cannot read rows {} to {} of dataset \"{}\" in {}{}", first, first + count - 1, name_,
-         path_, reason());
+    fail("cannot read rows {} to {} of dataset \"{}\" in {}: {}", first, first + count - 1, name_,
+         path_, hdf5::reason());
   }
 }
 

@@ -184,10 +184,11 @@ class Hdf5Source : public BatchSource {
 
 std::unique_ptr<BatchReader> open_hdf5(const caffe::LayerParameter& layer, std::uint64_t seed) {
   const caffe::HDF5DataParameter& param = layer.hdf5_data_param();
+  require(!layer.has_transform_param(),
+          "transform_param has no effect on HDF5 data: transform the values in the file, or with "
+          "layers behind this one");
   require(layer.top_size() > 0, "an HDF5Data layer needs a top for each dataset, it has none");
   require(!param.source().empty(), "hdf5_data_param has no source");
-  require(!layer.has_transform_param(),
-          "HDF5Data hands its data on as they are: transform_param is not allowed");
   const int batch_size = positive_int(param.batch_size(), "hdf5_data_param.batch_size");
   return read_ahead(
       std::make_unique<Hdf5Source>(param.source(),

@@ -1,3 +1,5 @@
+// IDX by zlib, which reads plain files as well: MNIST is handed out compressed, and unpacking it
+// first is easily forgotten. The header must agree with what follows it to the byte.
 #include "data/idx.h"
 
 #include <zlib.h>

@@ -1,3 +1,5 @@
+// A hint for the slip that pictures from other tools come with most often: height x width x
+// channels.
 #include "data/image.h"
 
 #include <fmt/format.h>

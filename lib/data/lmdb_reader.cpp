@@ -1,3 +1,6 @@
+// A walk over the pages of an LMDB's data.mdb, without liblmdb (data/lmdb.h says why). The way from
+// the root to the present leaf is kept as copies of pages; every offset and size in them is checked
+// before it is used.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>

@@ -1,3 +1,5 @@
+// Writing an LMDB with liblmdb, in commits of limited size, into a folder beside the final one. The
+// memory map starts small and grows when it is full, since how much will come is not known.
 #include <fcntl.h>
 #include <lmdb.h>
 #include <sys/stat.h>
@@ -9,6 +11,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "base/files.h"
 #include "data/lmdb.h"
 #include "data/record_name.h"
 
@@ -20,13 +23,6 @@ namespace fs = boost::filesystem;
 constexpr std::size_t kRecordsPerCommit = 1000;
 constexpr std::size_t kBytesPerCommit = std::size_t{16} << 20;
 constexpr std::size_t kFirstMapSize = std::size_t{16} << 20;
-
-void sync_folder(const std::string& folder) {
-  const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (descriptor < 0) return;  // not every file system lets a folder be synced
-  ::fsync(descriptor);
-  ::close(descriptor);
-}
 
 }  // namespace
 

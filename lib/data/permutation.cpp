@@ -1,3 +1,5 @@
+// The swap-or-not shuffle: each round swaps a place with its partner or leaves both, by a random
+// bit that belongs to the pair.
 #include "data/permutation.h"
 
 #include <algorithm>

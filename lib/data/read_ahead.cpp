@@ -87,7 +87,7 @@ class ReadAhead : public BatchReader {
   }
 
   std::string describe(int item) const override {
-    CREMA_ASSERT(item >= 0 && static_cast<std::size_t>(item) < last_.size());
+    if (item < 0 || static_cast<std::size_t>(item) >= last_.size()) return "";
     return source_->describe(last_[static_cast<std::size_t>(item)]);
   }
 

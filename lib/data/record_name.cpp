@@ -1,3 +1,5 @@
+// Keys are bytes from a file and may be anything; what is printed of them must not break the line
+// or the terminal.
 #include "data/record_name.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,5 @@
+// Cropping, mirroring, mean and scale in one pass over a picture. Rows have a loop of their own for
+// each kind of value and mean, so that the compiler vectorises them.
 #include "data/transform.h"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// Float products are oneDNN's; sums are our own, because they must come out the same each time for
+// a given number of threads and keep double precision where floats would lose it.
 #include "kernels/blas.h"
 
 #include <dnnl.h>
@@ -62,15 +64,15 @@ double parallel_sum(const Device& device, std::int64_t n, const Value& value) {
   if (n <= 0) return 0;
   const std::int64_t pieces = pieces_of(device, n, kParallelGrain / 2);
   if (pieces == 1) return lane_sum(0, n, value);
-  std::vector<double> sums(static_cast<std::size_t>(pieces));
-  double* const partial = sums.data();
+  double sums[kMaxThreads];
+  double* const partial = sums;
   parallel_ranges(device, pieces, n / pieces, [=](std::int64_t begin, std::int64_t end) {
     for (std::int64_t p = begin; p < end; ++p) {
       partial[p] = lane_sum(n * p / pieces, n * (p + 1) / pieces, value);
     }
   });
   double sum = 0;
-  for (const double part : sums) sum += part;
+  for (std::int64_t p = 0; p < pieces; ++p) sum += sums[p];
   return sum;
 }
 
@@ -113,6 +115,7 @@ void gemm(const Device& device, Transpose a_transposed, Transpose b_transposed, 
   const dnnl_status_t status =
       dnnl_sgemm(static_cast<char>(a_transposed), static_cast<char>(b_transposed), m, n, k, alpha,
                  a, lda, b, ldb, beta, c, ldc);
+  require(status != dnnl_out_of_memory, "out of memory in a matrix product");
   CREMA_ASSERT(status == dnnl_success);
 }
 
@@ -146,10 +149,6 @@ void axpy(const Device& device, std::int64_t n, float a, const float* x, float* 
   parallel_for(Cpu{}, device, n, [=](std::int64_t i) { y[i] += a * x[i]; });
 }
 
-void scale(const Device& device, std::int64_t n, float a, float* x) {
-  parallel_for(Cpu{}, device, n, [=](std::int64_t i) { x[i] *= a; });
-}
-
 void fill(const Device& device, std::int64_t n, float a, float* x) {
   parallel_for(Cpu{}, device, n, [=](std::int64_t i) { x[i] = a; });
 }
@@ -163,8 +162,11 @@ void sum_rows(const Device& device, std::int64_t m, std::int64_t n, const float*
   const std::int64_t wide_rows = std::max<std::int64_t>(m, 0) / fold;
   const std::int64_t pieces =
       pieces_of(device, wide_rows, std::max<std::int64_t>(1, kParallelGrain / wide));
-  std::vector<double> sums(static_cast<std::size_t>(pieces * wide), 0.0);
-  double* const partial = sums.data();
+  constexpr std::int64_t kFew = 4096;  // what the usual layers need is not worth the heap
+  double few[kFew];
+  std::vector<double> many(static_cast<std::size_t>(pieces * wide > kFew ? pieces * wide : 0));
+  double* const partial = many.empty() ? few : many.data();
+  std::fill(partial, partial + pieces * wide, 0.0);
   parallel_ranges(device, pieces, wide_rows * wide / pieces,
                   [=](std::int64_t begin, std::int64_t end) {
                     for (std::int64_t p = begin; p < end; ++p) {
@@ -189,12 +191,6 @@ double sum_of_squares(const Device& device, std::int64_t n, const float* x) {
   return parallel_sum(device, n, [x](std::int64_t i) {
     const double value = static_cast<double>(x[i]);
     return value * value;
-  });
-}
-
-double dot(const Device& device, std::int64_t n, const float* x, const float* y) {
-  return parallel_sum(device, n, [x, y](std::int64_t i) {
-    return static_cast<double>(x[i]) * static_cast<double>(y[i]);
   });
 }
 

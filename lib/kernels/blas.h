@@ -24,8 +24,6 @@ void gemm(const Device& device, Transpose a_transposed, Transpose b_transposed, 
 
 /// y += a * x
 void axpy(const Device& device, std::int64_t n, float a, const float* x, float* y);
-/// x *= a
-void scale(const Device& device, std::int64_t n, float a, float* x);
 /// x = a
 void fill(const Device& device, std::int64_t n, float a, float* x);
 /// y[j] (+)= sum over i of x[i*n + j], i < m: the gradient of a bias. Sums in a fixed order for a
@@ -34,7 +32,5 @@ void sum_rows(const Device& device, std::int64_t m, std::int64_t n, const float*
               float* y);
 /// Sum of squares, in double.
 double sum_of_squares(const Device& device, std::int64_t n, const float* x);
-/// Sum of x[i] * y[i], in double.
-double dot(const Device& device, std::int64_t n, const float* x, const float* y);
 
 }  // namespace crema

@@ -1,3 +1,5 @@
+// A loop that is missing from the plugin, or has another type there, is our own mistake: the two
+// compilations of one file disagree. Hence internal errors.
 #include "kernels/loop_registry.h"
 
 #include "base/error.h"

@@ -18,6 +18,9 @@
 #include "kernels/cuda_plugin.h"
 #else
 #include <omp.h>
+
+#include <atomic>
+#include <exception>
 #endif
 
 namespace crema {
@@ -28,7 +31,7 @@ constexpr std::int64_t kParallelGrain = 16384;
 #ifndef __CUDACC__
 
 /// Runs body(begin, end) on disjoint ranges that cover [0, n). `cost` is the work of one index in
-/// elementwise operations. The body must not throw.
+/// elementwise operations. What a body throws first reaches the caller when all are done.
 template <class Body>
 void parallel_ranges(const Device& device, std::int64_t n, std::int64_t cost, const Body& body) {
   if (n <= 0) return;
@@ -40,15 +43,22 @@ void parallel_ranges(const Device& device, std::int64_t n, std::int64_t cost, co
     body(std::int64_t{0}, n);
     return;
   }
+  std::exception_ptr failure;
+  std::atomic_flag failed;
 #pragma omp parallel num_threads(device.threads())
   {
     const std::int64_t count = omp_get_num_threads();
     const std::int64_t thread = omp_get_thread_num();
     const std::int64_t begin = n * thread / count;
     const std::int64_t end = n * (thread + 1) / count;
-    const Body own = body;
-    if (begin < end) own(begin, end);
+    try {
+      const Body own = body;
+      if (begin < end) own(begin, end);
+    } catch (...) {
+      if (!failed.test_and_set()) failure = std::current_exception();
+    }
   }
+  if (failure) std::rethrow_exception(failure);
 }
 
 template <class Body>

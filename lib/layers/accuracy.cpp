@@ -23,9 +23,7 @@ class AccuracyOp final : public Op {
   }
 
   void forward(const RunContext& run) override {
-    const std::int64_t items = run.bottoms[0].shape()[0];
-    const Labels labels(run, run.bottoms[1].read(), axis_.outer * axis_.inner / items,
-                        axis_.classes, ignored_);
+    const Labels labels(run, axis_.classes, ignored_);
     const float* scores = run.bottoms[0].read();
     std::vector<std::int64_t> correct(static_cast<std::size_t>(axis_.classes));
     std::vector<std::int64_t> counted = correct;

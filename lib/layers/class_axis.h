@@ -16,6 +16,7 @@ struct ClassAxis {
   /// How it lies in plain memory.
   static ClassAxis of(const Shape& shape, int axis, const char* field) {
     const int a = axis_of(shape, axis, field);
+    require(shape[a] > 0, "{}: axis {} of {} holds no classes", field, a, shape.str());
     return {shape.count(0, a), shape[a], shape.count_from(a + 1)};
   }
   /// How it lies in a channels-last layout (or plain): with channels last, position follows

@@ -128,12 +128,17 @@ Geometry geometry(const caffe::ConvolutionParameter& p, const Shape& bottom) {
   top.push_back(s.out_channels);
   for (std::size_t i = 0; i < axes; ++i) {
     const std::int64_t in = bottom[axis + 1 + static_cast<int>(i)];
-    const std::int64_t extent = s.dilation[i] * (s.kernel[i] - 1) + 1;
-    const std::int64_t out = (in + 2 * s.pad[i] - extent) / s.stride[i] + 1;
+    const std::int64_t padded = padded_size(in, s.pad[i]);
+    std::int64_t extent = 0;
+    const bool endless = __builtin_mul_overflow(s.dilation[i], s.kernel[i] - 1, &extent) ||
+                         __builtin_add_overflow(extent, std::int64_t{1}, &extent);
+    const std::int64_t out = endless ? 0 : (padded - extent) / s.stride[i] + 1;
     require(out > 0,
             "the kernel {}{} is larger than the padded input: input {} ({}), pad {} on both sides",
             s.kernel[i],
-            s.dilation[i] > 1 ? fmt::format(" (dilation {}, so {})", s.dilation[i], extent) : "",
+            s.dilation[i] > 1 ? fmt::format(" (dilation {}{})", s.dilation[i],
+                                            endless ? "" : fmt::format(", so {}", extent))
+                              : "",
             in, bottom.str(), s.pad[i]);
     s.in.push_back(in);
     s.out.push_back(out);
@@ -151,12 +156,15 @@ Geometry geometry(const caffe::ConvolutionParameter& p, const Shape& bottom) {
   return g;
 }
 
+bool any(const std::vector<char>& flags) {
+  return std::any_of(flags.begin(), flags.end(), [](char flag) { return flag != 0; });
+}
+
 class ConvolutionOp final : public Op {
  public:
   ConvolutionOp(const PlanRequest& request, const Geometry& geometry) : geometry_(geometry) {
-    bool bottom_gradient = false, param_gradient = false;
-    for (const char wanted : request.bottom_gradients) bottom_gradient |= wanted != 0;
-    for (const char wanted : request.param_gradients) param_gradient |= wanted != 0;
+    const bool bottom_gradient = any(request.bottom_gradients);
+    const bool param_gradient = any(request.param_gradients);
     ConvolutionPlan plan = plan_convolution(
         request.device, geometry.shape, request.bottom_layouts[0], request.top_layouts[0],
         request.param_layouts[0], bottom_gradient, param_gradient);
@@ -261,7 +269,8 @@ class ConvolutionLayer final : public Layer {
       inference.params.push_back(param_def({g.shape.out_channels}, parameter().bias_filler(),
                                            "convolution_param.bias_filler"));
     }
-    inference.multiply_adds = g.shape.multiply_adds() * static_cast<std::int64_t>(bottoms.size());
+    inference.multiply_adds = work_of(
+        {g.top.count(), g.weights.count_from(1), static_cast<std::int64_t>(bottoms.size())});
     return inference;
   }
 
@@ -269,7 +278,9 @@ class ConvolutionLayer final : public Layer {
     const Geometry g = geometry(parameter(), request.bottoms[0]);
     if (!g.as_is) return {plain_choice(request)};
     std::vector<LayoutChoice> choices;
-    for (const ConvolutionLayouts& l : convolution_layouts(request.device, g.shape)) {
+    for (const ConvolutionLayouts& l :
+         convolution_layouts(request.device, g.shape, any(request.bottom_gradients),
+                             any(request.param_gradients))) {
       LayoutChoice choice = plain_choice(request);
       std::fill(choice.bottoms.begin(), choice.bottoms.end(), l.bottom);
       std::fill(choice.tops.begin(), choice.tops.end(), l.top);

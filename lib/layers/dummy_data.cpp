@@ -5,7 +5,6 @@
 // ones are drawn anew for every forward pass.
 #include "base/error.h"
 #include "base/philox.h"
-#include "kernels/blas.h"
 #include "layers/fields.h"
 #include "layers/filler.h"
 
@@ -20,33 +19,39 @@ const auto& entry(const Field& field, int top) {
 
 class DummyDataOp final : public Op {
  public:
-  DummyDataOp(const caffe::LayerParameter& definition, std::uint64_t seed)
-      : definition_(definition), seed_(seed) {}
+  /// Fillers: one a top, checked.
+  DummyDataOp(const std::string& name, const std::vector<caffe::FillerParameter>& fillers,
+              std::uint64_t seed) {
+    for (const caffe::FillerParameter& filler : fillers) {
+      tops_.push_back({filler, RandomStream(seed, stream_id(name, tops_.size())), {}});
+    }
+  }
 
   void forward(const RunContext& run) override {
-    const auto& fillers = definition_.dummy_data_param().data_filler();
     for (std::size_t i = 0; i < run.tops.size(); ++i) {
-      const Tensor& top = run.tops[i];
-      const auto filler =
-          fillers.empty() ? caffe::FillerParameter() : entry(fillers, static_cast<int>(i));
-      if (filler.type() == "constant" && run.device.kind() == DeviceKind::kCpu) {
-        crema::fill(run.device, top.elements(), filler.value(), top.write());
+      const Tensor& tensor = run.tops[i];
+      Top& top = tops_[i];
+      // Constants too are written every time: the memory may be another's between passes.
+      if (run.device.kind() == DeviceKind::kCpu) {
+        fill(run.device, top.filler, tensor.shape(), top.stream, tensor.write(), run.pass);
         continue;
       }
-      const RandomStream stream(seed_, stream_id(definition_.name(), i));
-      if (run.device.kind() == DeviceKind::kCpu) {
-        fill(filler, top.shape(), stream, top.write(), run.pass, run.device.threads());
-      } else {
-        std::vector<float> values(static_cast<std::size_t>(top.shape().count()));
-        fill(filler, top.shape(), stream, values.data(), run.pass);
-        top.copy_from_host(values.data());
+      const bool first = top.staged.empty();
+      top.staged.resize(static_cast<std::size_t>(tensor.shape().count()));
+      if (first || top.filler.type() != "constant") {
+        fill(run.device, top.filler, tensor.shape(), top.stream, top.staged.data(), run.pass);
       }
+      tensor.copy_from_host(top.staged.data());
     }
   }
 
  private:
-  caffe::LayerParameter definition_;
-  std::uint64_t seed_;
+  struct Top {
+    caffe::FillerParameter filler;
+    RandomStream stream;
+    std::vector<float> staged;  ///< on the way to a device that is not the processor
+  };
+  std::vector<Top> tops_;
 };
 
 class DummyDataLayer final : public Layer {
@@ -86,10 +91,10 @@ class DummyDataLayer final : public Layer {
         const auto& dims = entry(p.shape(), top).dim();
         tops_.emplace_back(std::vector<std::int64_t>(dims.begin(), dims.end()));
       }
-      if (p.data_filler_size() > 0) {
-        with_context("dummy_data_param.data_filler",
-                     [&] { check_filler(entry(p.data_filler(), top), tops_.back()); });
-      }
+      fillers_.push_back(p.data_filler_size() > 0 ? entry(p.data_filler(), top)
+                                                  : caffe::FillerParameter());
+      with_context("dummy_data_param.data_filler",
+                   [&] { check_filler(fillers_.back(), tops_.back()); });
     }
   }
 
@@ -100,11 +105,12 @@ class DummyDataLayer final : public Layer {
   }
 
   std::unique_ptr<Op> plan(const PlanRequest& request) const override {
-    return std::make_unique<DummyDataOp>(definition(), request.seed);
+    return std::make_unique<DummyDataOp>(name(), fillers_, request.seed);
   }
 
  private:
   std::vector<Shape> tops_;
+  std::vector<caffe::FillerParameter> fillers_;
 };
 
 }  // namespace

@@ -1,6 +1,11 @@
+// Checks and errors that several layers share, so that a field is refused in the same words
+// wherever it stands. Sizes come from 32-bit fields and dimensions of any size: what is computed
+// from them is checked for overflow here.
 #include "layers/fields.h"
 
 #include <glog/logging.h>
+
+#include <algorithm>
 
 #include "base/error.h"
 #include "layers/filler.h"
@@ -23,6 +28,26 @@ void note_engine(const Layer& layer, bool cudnn, const char* field) {
   LOG(WARNING) << position << (position.empty() ? "" : ": ") << "layer \"" << layer.name()
                << "\": " << field
                << ": CUDNN has no effect, the fastest engine of the device is used";
+}
+
+std::int64_t padded_size(std::int64_t in, std::int64_t pad) {
+  std::int64_t size = 0;
+  require(!__builtin_mul_overflow(pad, std::int64_t{2}, &size) &&
+              !__builtin_add_overflow(size, in, &size) && size < std::int64_t{1} << 62,
+          "the padded input is too large: {}, pad {} on both sides", in, pad);
+  return size;
+}
+
+std::int64_t work_of(std::initializer_list<std::int64_t> counts) {
+  // Far from 2^63, since the work of layers is added up.
+  constexpr std::int64_t kMost = std::int64_t{1} << 56;
+  if (std::find(counts.begin(), counts.end(), 0) != counts.end()) return 0;
+  std::int64_t work = 1;
+  for (const std::int64_t count : counts) {
+    require(!__builtin_mul_overflow(work, count, &work) && work <= kMost,
+            "the layer is too large: a pass takes more than {} multiply-adds", kMost);
+  }
+  return work;
 }
 
 std::int64_t num_output_of(bool given, std::uint32_t value, const char* field) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 
 #include "caffe.pb.h"
 #include "layers/layer.h"
@@ -19,6 +20,13 @@ ParamDef param_def(Shape shape, const caffe::FillerParameter& filler, const char
 /// `engine: CUDNN` chose between two implementations in Caffe; here it is a hint without effect.
 /// Says so once, so that nobody thinks that a GPU is at work.
 void note_engine(const Layer& layer, bool cudnn, const char* field);
+
+/// in + 2 * pad, in range for further sums; a user error where it is not.
+std::int64_t padded_size(std::int64_t in, std::int64_t pad);
+
+/// The product of counts: how many multiply-adds a pass takes. A user error where nobody could wait
+/// for that many.
+std::int64_t work_of(std::initializer_list<std::int64_t> counts);
 
 /// The number of outputs of `field`, at least 1.
 std::int64_t num_output_of(bool given, std::uint32_t value, const char* field);

@@ -1,3 +1,5 @@
+// Fillers in blocks of four values, which is what the generator gives for one counter: a block is
+// computed by itself, so that threads may share them out as they like.
 #include "layers/filler.h"
 
 #include <algorithm>
@@ -8,6 +10,8 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "kernels/blas.h"
+#include "kernels/parallel_for.h"
 
 namespace crema {
 namespace {
@@ -35,24 +39,25 @@ double fan(const caffe::FillerParameter& filler, const Shape& shape) {
   }
 }
 
-/// f(values, count, Philox4) for every block of (up to) four values.
+/// function(Philox4, block, four values) for every block of (up to) four values.
 template <class Function>
-void for_each_block(std::int64_t count, const RandomStream& stream, std::uint64_t step, int threads,
-                    float* values, const Function& function) {
-  const std::int64_t blocks = (count + 3) / 4;
-#pragma omp parallel for num_threads(threads) if (threads > 1 && count > 10000)
-  for (std::int64_t block = 0; block < blocks; ++block) {
-    const auto counter = static_cast<std::uint64_t>(block);
-    float four[4];
-    function(stream.block(step, counter), counter, four);
-    const std::int64_t first = 4 * block;
-    std::copy_n(four, std::min<std::int64_t>(4, count - first), values + first);
-  }
+void for_each_block(const Device& device, std::int64_t count, const RandomStream& stream,
+                    std::uint64_t step, float* values, const Function& function) {
+  constexpr std::int64_t kCost = 32;  // of a block: ten rounds of multiplications, or logarithms
+  parallel_ranges(device, (count + 3) / 4, kCost, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t block = begin; block < end; ++block) {
+      const auto counter = static_cast<std::uint64_t>(block);
+      float four[4];
+      function(stream.block(step, counter), counter, four);
+      const std::int64_t first = 4 * block;
+      std::copy_n(four, std::min<std::int64_t>(4, count - first), values + first);
+    }
+  });
 }
 
-void fill_uniform(float low, float high, std::int64_t count, const RandomStream& stream,
-                  std::uint64_t step, int threads, float* values) {
-  for_each_block(count, stream, step, threads, values,
+void fill_uniform(const Device& device, float low, float high, std::int64_t count,
+                  const RandomStream& stream, std::uint64_t step, float* values) {
+  for_each_block(device, count, stream, step, values,
                  [=](const Philox4& random, std::uint64_t, float* four) {
                    for (int i = 0; i < 4; ++i) {
                      four[i] = low + (high - low) * philox_uniform(random.x[i]);
@@ -70,9 +75,10 @@ void normal_pair(std::uint32_t radius_bits, std::uint32_t angle_bits, float* pai
   pair[1] = radius * std::sin(angle);
 }
 
-void fill_gaussian(float mean, float deviation, double kept, std::int64_t count,
-                   const RandomStream& stream, std::uint64_t step, int threads, float* values) {
-  for_each_block(count, stream, step, threads, values,
+void fill_gaussian(const Device& device, float mean, float deviation, double kept,
+                   std::int64_t count, const RandomStream& stream, std::uint64_t step,
+                   float* values) {
+  for_each_block(device, count, stream, step, values,
                  [=](const Philox4& random, std::uint64_t block, float* four) {
                    normal_pair(random.x[0], random.x[1], four);
                    normal_pair(random.x[2], random.x[3], four + 2);
@@ -85,29 +91,34 @@ void fill_gaussian(float mean, float deviation, double kept, std::int64_t count,
                  });
 }
 
-void divide_by_slice_sums(const Shape& shape, float* values) {
+void divide_by_slice_sums(const Device& device, const Shape& shape, float* values) {
   const std::int64_t slices = shape.axes() > 0 ? shape[0] : 1;
   const std::int64_t size = shape.count() / std::max<std::int64_t>(slices, 1);
-  for (std::int64_t slice = 0; slice < slices; ++slice) {
-    float* const first = values + slice * size;
-    double sum = 0;
-    for (std::int64_t i = 0; i < size; ++i) sum += static_cast<double>(first[i]);
-    for (std::int64_t i = 0; i < size; ++i) {
-      first[i] = static_cast<float>(static_cast<double>(first[i]) / sum);
+  parallel_ranges(device, slices, size, [=](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t slice = begin; slice < end; ++slice) {
+      float* const first = values + slice * size;
+      double sum = 0;
+      for (std::int64_t i = 0; i < size; ++i) sum += static_cast<double>(first[i]);
+      for (std::int64_t i = 0; i < size; ++i) {
+        first[i] = static_cast<float>(static_cast<double>(first[i]) / sum);
+      }
     }
-  }
+  });
 }
 
-void fill_bilinear(const Shape& shape, float* values) {
+void fill_bilinear(const Device& device, const Shape& shape, float* values) {
   const std::int64_t kernel = shape[3];
   const double factor = std::ceil(static_cast<double>(kernel) / 2);
   const double centre = static_cast<double>(kernel - 1) / (2 * factor);
-  const auto weight = [&](std::int64_t position) {
+  const auto weight = [=](std::int64_t position) {
     return 1 - std::abs(static_cast<double>(position) / factor - centre);
   };
-  for (std::int64_t i = 0, count = shape.count(); i < count; ++i) {
-    values[i] = static_cast<float>(weight(i % kernel) * weight(i / kernel % kernel));
-  }
+  parallel_for(
+      Cpu{}, device, shape.count(),
+      [=](std::int64_t i) {
+        values[i] = static_cast<float>(weight(i % kernel) * weight(i / kernel % kernel));
+      },
+      8);
 }
 
 }  // namespace
@@ -143,33 +154,32 @@ void check_filler(const caffe::FillerParameter& filler, const Shape& shape) {
   }
 }
 
-void fill(const caffe::FillerParameter& filler, const Shape& shape, const RandomStream& stream,
-          float* values, std::uint64_t step, int threads) {
-  check_filler(filler, shape);
+void fill(const Device& device, const caffe::FillerParameter& filler, const Shape& shape,
+          const RandomStream& stream, float* values, std::uint64_t step) {
   const std::string& type = filler.type();
   const std::int64_t count = shape.count();
   if (count == 0) return;
   if (type == "constant") {
-    std::fill_n(values, count, filler.value());
+    fill(device, count, filler.value(), values);
   } else if (type == "uniform") {
-    fill_uniform(filler.min(), filler.max(), count, stream, step, threads, values);
+    fill_uniform(device, filler.min(), filler.max(), count, stream, step, values);
   } else if (type == "gaussian") {
     const double kept = filler.sparse() < 0 || shape.axes() == 0
                             ? 1
                             : static_cast<double>(filler.sparse()) / static_cast<double>(shape[0]);
-    fill_gaussian(filler.mean(), filler.std(), kept, count, stream, step, threads, values);
+    fill_gaussian(device, filler.mean(), filler.std(), kept, count, stream, step, values);
   } else if (type == "positive_unitball") {
-    fill_uniform(0, 1, count, stream, step, threads, values);
-    divide_by_slice_sums(shape, values);
+    fill_uniform(device, 0, 1, count, stream, step, values);
+    divide_by_slice_sums(device, shape, values);
   } else if (type == "xavier") {
     const auto a = static_cast<float>(std::sqrt(3 / fan(filler, shape)));
-    fill_uniform(-a, a, count, stream, step, threads, values);
+    fill_uniform(device, -a, a, count, stream, step, values);
   } else if (type == "msra") {
     const auto deviation = static_cast<float>(std::sqrt(2 / fan(filler, shape)));
-    fill_gaussian(0, deviation, 1, count, stream, step, threads, values);
+    fill_gaussian(device, 0, deviation, 1, count, stream, step, values);
   } else {
     CREMA_ASSERT(type == "bilinear");
-    fill_bilinear(shape, values);
+    fill_bilinear(device, shape, values);
   }
 }
 

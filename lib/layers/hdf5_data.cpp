@@ -2,7 +2,6 @@
 //
 // Tops: batch x the rest of the dataset's shape. What is read and how is the matter of
 // data/batch_reader.h.
-#include "base/error.h"
 #include "layers/reader_layer.h"
 
 namespace crema {
@@ -10,11 +9,7 @@ namespace {
 
 class Hdf5DataLayer final : public ReaderLayer {
  public:
-  explicit Hdf5DataLayer(const caffe::LayerParameter& definition) : ReaderLayer(definition) {
-    require(!definition.has_transform_param(),
-            "transform_param has no effect on HDF5 data: transform the values in the file, or with "
-            "layers behind this one");
-  }
+  using ReaderLayer::ReaderLayer;
 
  private:
   std::unique_ptr<BatchReader> open() const override { return open_hdf5(definition(), seed()); }

@@ -93,7 +93,7 @@ class InnerProductLayer final : public Layer {
       inference.params.push_back(
           param_def({shape.n}, parameter().bias_filler(), "inner_product_param.bias_filler"));
     }
-    inference.multiply_adds = shape.m * shape.n * shape.k;
+    inference.multiply_adds = work_of({shape.m, shape.n, shape.k});
     return inference;
   }
 

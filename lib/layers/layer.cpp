@@ -1,3 +1,5 @@
+// What a layer or op does unless its type says otherwise. The defaults are the safe ones: plain
+// tensors, and bottoms that backward may read and nobody may overwrite.
 #include "layers/layer.h"
 
 #include <algorithm>

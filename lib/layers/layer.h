@@ -45,6 +45,8 @@ struct LayoutChoice {
 struct LayoutRequest {
   Device& device;
   std::vector<Shape> bottoms, tops, params;
+  /// Which gradients backward will ask for.
+  std::vector<char> bottom_gradients, param_gradients;
 };
 
 /// All that an op needs to know when it is made.
@@ -156,10 +158,5 @@ constexpr int kMany = 1 << 20;
 const std::vector<LayerType>& layer_types();
 /// The row of a type; a user error with the nearest name when there is none.
 const LayerType& layer_type(const std::string& type);
-
-template <class T>
-std::unique_ptr<Layer> make_layer(const caffe::LayerParameter& definition) {
-  return std::make_unique<T>(definition);
-}
 
 }  // namespace crema

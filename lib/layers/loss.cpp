@@ -1,3 +1,5 @@
+// Loss layers' arithmetic and errors that are the same in all of them. A label is refused here, out
+// of the loop that reads it: the message looks up where in the data it came from.
 #include "layers/loss.h"
 
 #include <algorithm>
@@ -45,9 +47,12 @@ void require_same_items(const std::vector<Shape>& bottoms) {
 }
 
 void Labels::refuse(std::int64_t index) const {
-  const std::int64_t item = index / per_item_;
+  // With a label at hand no dimension is 0.
+  const Shape& shape = run_.bottoms[1].shape();
+  const std::int64_t per_item = shape.axes() > 0 ? shape.count_from(1) : 1;
+  const std::int64_t item = index / per_item;
   std::string place = fmt::format("item {}", item);
-  if (per_item_ > 1) place += fmt::format(", position {}", index % per_item_);
+  if (per_item > 1) place += fmt::format(", position {}", index % per_item);
   const std::string record =
       run_.describe_item ? run_.describe_item(static_cast<int>(item)) : std::string();
   if (!record.empty()) place += fmt::format(" ({})", record);

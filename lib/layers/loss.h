@@ -29,10 +29,9 @@ class Labels {
  public:
   static constexpr int kIgnored = -1;
 
-  /// `per_item` labels belong to each item of the batch; they name classes 0 .. classes-1.
-  Labels(const RunContext& run, const float* values, std::int64_t per_item, std::int64_t classes,
-         std::optional<int> ignored)
-      : run_(run), values_(values), per_item_(per_item), classes_(classes), ignored_(ignored) {}
+  /// Bottom 1 of `run`, its items along axis 0; they name classes 0 .. classes-1.
+  Labels(const RunContext& run, std::int64_t classes, std::optional<int> ignored)
+      : run_(run), values_(run.bottoms[1].read()), classes_(classes), ignored_(ignored) {}
 
   /// The class, or kIgnored. A label that is neither is a user error that names item and record.
   int at(std::int64_t index) const {
@@ -49,7 +48,7 @@ class Labels {
 
   const RunContext& run_;
   const float* values_;
-  std::int64_t per_item_, classes_;
+  std::int64_t classes_;
   std::optional<int> ignored_;
 };
 

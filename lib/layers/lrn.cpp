@@ -1,12 +1,16 @@
-// LRN (1 bottom, 1 top): local response normalisation of a bottom N x C x H x W, n = local_size
-// (odd).
+// LRN (1 bottom, 1 top): local response normalisation of a bottom N x C x H x W, y = x * s^-beta;
+// n = local_size (odd).
 //
-// ACROSS_CHANNELS: s = k + alpha/n * sum of x^2 over n channels around; y = x * s^-beta
-// (primitives/lrn.h). WITHIN_CHANNEL:  s = 1 + alpha/n^2 * sum of x^2 over the n x n square around,
-// 0 outside; y = x * s^-beta; k is
-//                  not used (as in Caffe).
-//   dx_j = dy_j * s_j^-beta - 2*alpha*beta/n^2 * x_j * sum over i around j of dy_i * x_i *
-//   s_i^(-beta-1)
+// ACROSS_CHANNELS (primitives/lrn.h): the sum is over n channels around.
+//
+//     s = k + alpha/n * sum of x^2
+//
+// WITHIN_CHANNEL (here): the sum is over the n x n square around, 0 outside of the image. k is not
+// used, as in Caffe.
+//
+//     s = 1 + alpha/n^2 * sum of x^2
+//
+//     dx_j = dy_j * s_j^-beta - 2*alpha*beta/n^2 * x_j * (sum of dy_i * x_i * s_i^(-beta-1))
 //
 // Krizhevsky et al., NIPS 2012, section 3.3.
 #include <algorithm>
@@ -44,8 +48,8 @@ class WithinChannelOp final : public Op {
       : planes_(bottom.count(0, 2)),
         height_(bottom[2]),
         width_(bottom[3]),
-        radius_((size - 1) / 2),
-        factor_(alpha / static_cast<float>(size * size)),
+        radius_(std::min((size - 1) / 2, std::max(height_, width_))),  // the image ends there
+        factor_(alpha / (static_cast<float>(size) * static_cast<float>(size))),
         beta_(beta) {
     // s, and the terms of the sum in the gradient.
     scratch_bytes_ = 2 * static_cast<std::size_t>(bottom.count()) * sizeof(float);
@@ -139,7 +143,8 @@ class LrnLayer final : public Layer {
             bottoms[0].axes(), bottoms[0].str());
     Inference inference;
     inference.tops = {bottoms[0]};
-    inference.multiply_adds = bottoms[0].count() * window();
+    const std::int64_t size = parameter().local_size();
+    inference.multiply_adds = work_of({bottoms[0].count(), size, within() ? size : 1});
     return inference;
   }
 
@@ -168,10 +173,6 @@ class LrnLayer final : public Layer {
  private:
   const caffe::LRNParameter& parameter() const { return definition().lrn_param(); }
   bool within() const { return parameter().norm_region() == caffe::LRNParameter::WITHIN_CHANNEL; }
-  std::int64_t window() const {
-    const std::int64_t size = parameter().local_size();
-    return within() ? size * size : size;
-  }
 };
 
 }  // namespace

@@ -38,7 +38,8 @@ HeightWidth height_width(const char* name, const char* h_name, const char* w_nam
 /// One direction of the output.
 std::int64_t output_size(const char* axis, std::int64_t in, std::int64_t kernel,
                          std::int64_t stride, std::int64_t pad, bool clip, bool floor) {
-  const float steps = static_cast<float>(in + 2 * pad - kernel) / static_cast<float>(stride);
+  const float steps =
+      static_cast<float>(padded_size(in, pad) - kernel) / static_cast<float>(stride);
   std::int64_t out = static_cast<std::int64_t>(floor ? std::floor(steps) : std::ceil(steps)) + 1;
   require(out > 0, "the kernel {} is larger than the padded input: {} {}, pad {} on both sides",
           kernel, axis, in, pad);
@@ -121,7 +122,7 @@ class PoolingLayer final : public Layer {
     const PoolingShape shape = pooling_shape(bottoms[0]);
     Inference inference;
     inference.tops.assign(definition().top_size() > 1 ? 2 : 1, shape.top());
-    inference.multiply_adds = shape.top().count() * shape.kernel_h * shape.kernel_w;
+    inference.multiply_adds = work_of({shape.top().count(), shape.kernel_h, shape.kernel_w});
     return inference;
   }
 

@@ -1,9 +1,11 @@
 // SoftmaxWithLoss (2 bottoms: scores and labels; 1 to 2 tops: the loss and, if wanted, the
 // probabilities).
 //
-//   p = softmax(x) along `axis`        loss = -1/Z * sum over positions of log(max(p[label],
-//   FLT_MIN)) dx = L/Z * (p - onehot(label)), 0 where the label is ignored; L is the gradient of
-//   the loss
+//   p = softmax(x) along `axis`
+//
+//   loss = -1/Z * sum over positions of log(max(p[label], FLT_MIN))
+//
+//   dx = L/Z * (p - onehot(label)), 0 where the label is ignored; L is the gradient of the loss
 //
 // Scores: outer x classes x inner. Labels: outer * inner of them, in any shape, with the same axis
 // 0. Z by loss_param.normalization (FULL, VALID: the default, BATCH_SIZE, NONE), at least 1. A
@@ -28,33 +30,31 @@ class SoftmaxLossOp final : public Op {
         memory_(axis.in(request.bottom_layouts[0])),
         mode_(normalization_mode(loss, caffe::LossParameter::VALID)) {
     if (loss.has_ignore_label()) ignored_ = loss.ignore_label();
-    if (request.tops.size() > 1) return;
-    const std::size_t bytes =
-        static_cast<std::size_t>(axis.outer * axis.classes * axis.inner) * sizeof(float);
-    (request.any_gradient() ? workspace_bytes_ : scratch_bytes_) = bytes;
+    probabilities_ = request.tops.size() > 1 ? 0 : axis.outer * axis.classes * axis.inner;
+    (request.any_gradient() ? workspace_bytes_ : scratch_bytes_) =
+        static_cast<std::size_t>(probabilities_) * sizeof(float) +
+        static_cast<std::size_t>(axis.outer * axis.inner) * sizeof(std::int32_t);
   }
 
   void forward(const RunContext& run) override {
-    float* p = run.tops.size() > 1    ? run.tops[1].write()
-               : workspace_bytes_ > 0 ? static_cast<float*>(run.workspace)
-                                      : static_cast<float*>(run.scratch);
+    void* const memory = workspace_bytes_ > 0 ? run.workspace : run.scratch;
+    float* p = run.tops.size() > 1 ? run.tops[1].write() : static_cast<float*>(memory);
+    std::int32_t* const classes = classes_in(memory);
+    decode_labels(run, classes);
     softmax_forward(run.device, SoftmaxShape{memory_.outer, memory_.classes, memory_.inner},
                     run.bottoms[0].read(), p);
-    const Labels labels = labels_of(run);
     double sum = 0;
-    std::int64_t valid = 0;
     for (std::int64_t o = 0; o < memory_.outer; ++o) {
       for (std::int64_t i = 0; i < memory_.inner; ++i) {
-        const int label = labels.at(o * memory_.inner + i);
+        const int label = classes[o * memory_.inner + i];
         if (label == Labels::kIgnored) continue;
         const float probability = p[(o * memory_.classes + label) * memory_.inner + i];
         // Written so that NaN stays NaN.
         sum -= std::log(static_cast<double>(probability < FLT_MIN ? FLT_MIN : probability));
-        ++valid;
       }
     }
     run.tops[0].write()[0] =
-        static_cast<float>(sum / normalizer(mode_, plain_.outer, plain_.inner, valid));
+        static_cast<float>(sum / normalizer(mode_, plain_.outer, plain_.inner, valid_));
   }
 
   void backward(const RunContext& run) override {
@@ -63,12 +63,9 @@ class SoftmaxLossOp final : public Op {
       gradient.fill_zero();
       return;
     }
-    const Labels labels = labels_of(run);
-    const std::int64_t positions = plain_.outer * plain_.inner;
-    std::int64_t valid = 0;
-    for (std::int64_t i = 0; i < positions; ++i) valid += labels.at(i) != Labels::kIgnored;
     const auto scale = static_cast<float>(static_cast<double>(run.top_gradients[0].read()[0]) /
-                                          normalizer(mode_, plain_.outer, plain_.inner, valid));
+                                          normalizer(mode_, plain_.outer, plain_.inner, valid_));
+    const std::int32_t* const classes = classes_in(run.workspace);
     const float* p =
         run.tops.size() > 1 ? run.tops[1].read() : static_cast<const float*>(run.workspace);
     float* dx = gradient.write();
@@ -77,7 +74,7 @@ class SoftmaxLossOp final : public Op {
       for (std::int64_t i = begin * block; i < end * block; ++i) dx[i] = scale * p[i];
       for (std::int64_t o = begin; o < end; ++o) {
         for (std::int64_t i = 0; i < inner; ++i) {
-          const int label = labels.at(o * inner + i);
+          const int label = classes[o * inner + i];
           float* const column = dx + o * block + i;
           if (label != Labels::kIgnored) {
             column[label * inner] -= scale;
@@ -90,15 +87,23 @@ class SoftmaxLossOp final : public Op {
   }
 
  private:
-  Labels labels_of(const RunContext& run) const {
-    const std::int64_t items = run.bottoms[0].shape()[0];
-    return Labels(run, run.bottoms[1].read(), plain_.outer * plain_.inner / items, plain_.classes,
-                  ignored_);
+  std::int32_t* classes_in(void* memory) const {
+    return reinterpret_cast<std::int32_t*>(static_cast<float*>(memory) + probabilities_);
+  }
+  void decode_labels(const RunContext& run, std::int32_t* classes) {
+    const Labels labels(run, plain_.classes, ignored_);
+    valid_ = 0;
+    for (std::int64_t i = 0, positions = plain_.outer * plain_.inner; i < positions; ++i) {
+      classes[i] = labels.at(i);
+      valid_ += classes[i] != Labels::kIgnored;
+    }
   }
 
   ClassAxis plain_, memory_;
   NormalizationMode mode_;
   std::optional<int> ignored_;
+  std::int64_t probabilities_ = 0;  ///< kept here (and not in a top), the decoded labels after them
+  std::int64_t valid_ = 0;          ///< labels of the last forward pass that were not ignored
 };
 
 class SoftmaxLossLayer final : public Layer {
@@ -133,7 +138,7 @@ class SoftmaxLossLayer final : public Layer {
     return std::make_unique<SoftmaxLossOp>(request, class_axis(request.bottoms[0]),
                                            definition().loss_param());
   }
-  bool backward_reads_bottom(int bottom) const override { return bottom == 1; }
+  bool backward_reads_bottom(int) const override { return false; }
   bool backward_reads_top(int top) const override { return top == 1; }
   bool differentiable(int bottom) const override { return bottom == 0; }
   float default_loss_weight() const override { return 1; }

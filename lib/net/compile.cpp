@@ -1,13 +1,23 @@
 #include "net/compile.h"
 
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/text.h"
+
 namespace crema {
 namespace {
 
+/// Layers without bottoms whose top 0 is named in `shapes` become Input layers of that shape.
 void replace_sources(caffe::NetParameter& net, const std::map<std::string, Shape>& shapes) {
+  std::vector<std::string> sources;
+  std::size_t replaced = 0;
   for (caffe::LayerParameter& layer : *net.mutable_layer()) {
-    if (layer.bottom_size() > 0 || layer.top_size() == 0 || layer.type() == "Input") continue;
+    if (layer.bottom_size() > 0 || layer.top_size() == 0) continue;
+    sources.push_back(layer.top(0));
     const auto found = shapes.find(layer.top(0));
     if (found == shapes.end()) continue;
+    ++replaced;
     layer.set_type("Input");
     layer.clear_transform_param();
     auto* input = layer.mutable_input_param();
@@ -17,6 +27,12 @@ void replace_sources(caffe::NetParameter& net, const std::map<std::string, Shape
       caffe::BlobShape* stored = input->add_shape();
       for (const std::int64_t dim : shape.dims()) stored->add_dim(dim);
     }
+  }
+  if (replaced == shapes.size()) return;
+  for (const auto& [blob, shape] : shapes) {
+    require(std::find(sources.begin(), sources.end(), blob) != sources.end(),
+            "the net has no data or Input layer with first top \"{}\"{}", blob,
+            did_you_mean(blob, sources));
   }
 }
 

@@ -43,6 +43,17 @@ Tensor seen_as(const Tensor& tensor, const Shape& shape) {
   return Tensor(tensor.device(), shape, Layout(), tensor.update());
 }
 
+double sum_of(const Tensor& tensor) {
+  if (tensor.elements() == 1) {  // a loss, each iteration
+    float value = 0;
+    tensor.copy_to_host(&value);
+    return value;
+  }
+  double sum = 0;
+  for (const float x : read_plain(tensor)) sum += x;
+  return sum;
+}
+
 void* at_offset(float* arena, std::size_t offset) {
   return offset == MemoryPlan::kNowhere ? nullptr : reinterpret_cast<char*>(arena) + offset;
 }
@@ -63,6 +74,7 @@ std::vector<std::unique_ptr<Op>> plan_ops(const Graph& graph, Device& device, st
 
 std::vector<OpMemory> op_memory(const std::vector<std::unique_ptr<Op>>& ops) {
   std::vector<OpMemory> memory;
+  memory.reserve(ops.size());
   for (const auto& op : ops) {
     memory.push_back(op ? OpMemory{op->workspace_bytes(), op->scratch_bytes()} : OpMemory{});
   }
@@ -125,6 +137,12 @@ RunContext Executor::make_context(int node_index) {
   run.param_gradients.resize(node.params.size());
   run.accumulate.resize(node.params.size());
   if (node.backward) {
+    for (std::size_t i = 0; i < node.tops.size(); ++i) {
+      const Value& value = graph_.values[at(node.tops[i])];
+      if (value.gradient || value.loss_weight != 0) {
+        run.top_gradients[i] = gradient_[at(node.tops[i])];
+      }
+    }
     for (std::size_t i = 0; i < node.bottoms.size(); ++i) {
       if (node.bottom_gradients[i]) run.bottom_gradients[i] = gradient_[at(node.bottoms[i])];
     }
@@ -134,18 +152,20 @@ RunContext Executor::make_context(int node_index) {
       }
     }
   }
-  run.describe_item = [this](int item) { return describe_item(item); };
+  run.describe_item = [this, node_index](int item) { return describe_item(node_index, item); };
   return run;
 }
 
-std::string Executor::describe_item(int item) const {
-  std::string text;
-  for (const Node& node : graph_.nodes) {
-    if (const BatchReader* reader = node.layer->reader()) {
-      text += (text.empty() ? "" : ", ") + reader->describe(item);
-    }
+std::string Executor::describe_item(int node_index, int item) const {
+  // Back through layers that hand their bottom on, to the reader that the labels come from.
+  const Node* node = &graph_.nodes[at(node_index)];
+  int value = node->bottoms.empty() ? -1 : node->bottoms.back();
+  while (value >= 0) {
+    node = &graph_.nodes[at(graph_.values[at(value)].producer)];
+    value = node->is_reorder || node->layer->is_view(0) ? node->bottoms[0] : -1;
   }
-  return text;
+  const BatchReader* reader = node->layer->reader();
+  return reader != nullptr ? reader->describe(item) : "";
 }
 
 float Executor::forward(std::uint64_t pass) {
@@ -160,9 +180,7 @@ float Executor::forward(std::uint64_t pass) {
   for (std::size_t i = 0; i < graph_.values.size(); ++i) {
     const Value& value = graph_.values[i];
     if (value.loss_weight == 0 || value.producer < 0) continue;
-    double sum = 0;
-    for (const float x : read_plain(data_[i])) sum += x;
-    loss += value.loss_weight * sum;
+    loss += value.loss_weight * sum_of(data_[i]);
   }
   external_.assign(external_.size(), 0);
   return static_cast<float>(loss);
@@ -173,14 +191,16 @@ bool Executor::gather_top_gradients(const Node& node, RunContext& run) {
   for (std::size_t i = 0; i < node.tops.size(); ++i) {
     const auto index = at(node.tops[i]);
     const Value& value = graph_.values[index];
-    run.top_gradients[i] = Tensor();
-    if (value.gradient || external_[index]) {
-      run.top_gradients[i] = gradient_[index];
-    } else if (value.loss_weight != 0 && gradient_[index]) {
-      fill(device_, gradient_[index].elements(), value.loss_weight, gradient_[index].write());
-      run.top_gradients[i] = gradient_[index];
+    if (options_.expose_gradients) {
+      // Only then can the user give one, from pass to pass.
+      const bool arrives = value.gradient || external_[index] || value.loss_weight != 0;
+      run.top_gradients[i] = arrives ? gradient_[index] : Tensor();
     }
-    any |= static_cast<bool>(run.top_gradients[i]);
+    const Tensor& gradient = run.top_gradients[i];
+    if (gradient && !value.gradient && !external_[index]) {
+      fill(device_, gradient.elements(), value.loss_weight, gradient.write());
+    }
+    any |= static_cast<bool>(gradient);
   }
   return any;
 }

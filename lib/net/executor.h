@@ -43,7 +43,9 @@ class Executor {
 
  private:
   RunContext make_context(int node);
-  std::string describe_item(int item) const;
+  /// The record behind item `item` of the last bottom of a node (a loss's labels), as far as it can
+  /// be told.
+  std::string describe_item(int node, int item) const;
   /// Top gradients of a node as they are before its backward; whether any arrives.
   bool gather_top_gradients(const Node& node, RunContext& run);
   void backward_node(int node, std::uint64_t pass);

@@ -10,6 +10,7 @@
 #include "data/batch_reader.h"
 #include "net/compile.h"
 #include "net/executor.h"
+#include "net/weight_fit.h"
 #include "proto/blobs.h"
 
 namespace crema {
@@ -17,7 +18,7 @@ namespace {
 
 std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
-/// Plans kept besides the one in use: nets whose images change size come back to the same few.
+/// Plans kept, the one in use among them: nets whose images change size come back to the same few.
 constexpr std::size_t kCachedPlans = 8;
 
 /// Tells apart the shapes that a plan depends on: those of tops that depend on no bottom.
@@ -163,11 +164,15 @@ struct Net::Impl {
   const Executor& executor() const { return *plans.front().second; }
   const Graph& graph() const { return executor().graph(); }
 
-  const Node* find_node(const std::string& layer) const {
+  /// The layer of this name; of several the one after `skip` others, or the last.
+  const Node* find_node(const std::string& layer, int skip = 0) const {
+    const Node* found = nullptr;
     for (const Node& node : built.nodes) {
-      if (node.name() == layer) return &node;
+      if (node.name() != layer) continue;
+      found = &node;
+      if (skip-- == 0) break;
     }
-    return nullptr;
+    return found;
   }
 
   const Node& node_named(const std::string& layer) const {
@@ -202,21 +207,6 @@ struct Net::Impl {
     const Tensor& gradient = executor().gradient(value_named(blob));
     require(options.expose_gradients && gradient, "blob \"{}\" has no gradient here", blob);
     return gradient;
-  }
-
-  void check_fits(const Node& node, const StoredLayer& stored) const {
-    require(stored.blobs.size() == node.params.size(),
-            "the file holds {} blobs, the net's layer has {} parameters", stored.blobs.size(),
-            node.params.size());
-    for (std::size_t i = 0; i < node.params.size(); ++i) {
-      const StoredBlob& blob = stored.blobs[i];
-      const Node& owner = built.nodes[at(built.params[at(node.params[i])].owner)];
-      // HDF5 files hold a shared parameter in its owner alone.
-      require(blob.present || &owner != &node, "blob {} is not in the file", i);
-      require(!blob.present || fits(blob, node.param_shapes[i]),
-              "blob {} has shape {} in the file, {} in the net", i, blob.shape.str(),
-              node.param_shapes[i].str());
-    }
   }
 
   Device& device;
@@ -388,22 +378,26 @@ MemorySummary Net::memory() const {
 Net::LoadReport Net::load(const StoredWeights& weights) {
   // All is checked before anything is changed.
   std::vector<std::pair<const Node*, const StoredLayer*>> fitting;
+  std::vector<std::string> misfits;
   LoadReport report;
-  std::map<std::string, bool> stored;
+  std::map<std::string, int> stored;
   for (const StoredLayer& layer : weights.layers) {
-    stored[layer.name] = true;
-    const Node* node = impl_->find_node(layer.name);
+    // The k-th of a name in the file is for the k-th in the net, so that a net with equal names can
+    // read its own snapshots; a surplus one for the last, as in Caffe.
+    const Node* node = impl_->find_node(layer.name, stored[layer.name]++);
     if (node == nullptr) {
       if (!layer.blobs.empty()) report.skipped.push_back(layer.name);
       continue;
     }
-    with_context([&] { return fmt::format("{}: layer \"{}\"", weights.file, layer.name); },
-                 [&] { impl_->check_fits(*node, layer); });
+    const std::string reason = misfit(impl_->built, *node, layer, weights.hdf5);
+    if (!reason.empty()) misfits.push_back(fmt::format("layer \"{}\": {}", layer.name, reason));
     fitting.emplace_back(node, &layer);
     if (!node->params.empty()) report.copied.push_back(layer.name);
   }
+  // All of them: who fine-tunes wants to know every layer to rename, not the first.
+  require(misfits.empty(), "{}: {}", weights.file, fmt::join(misfits, "; "));
   for (const auto& [node, layer] : fitting) {
-    for (std::size_t i = 0; i < node->params.size(); ++i) {
+    for (std::size_t i = 0; i < layer->blobs.size(); ++i) {
       if (!layer->blobs[i].present) continue;
       write_plain(impl_->store->data(node->params[i]), layer->blobs[i].data.data());
     }
@@ -416,7 +410,7 @@ Net::LoadReport Net::load(const StoredWeights& weights) {
   return report;
 }
 
-caffe::NetParameter Net::to_proto(bool with_gradients, bool owned_only) const {
+caffe::NetParameter Net::definition() const {
   caffe::NetParameter net;
   net.set_name(impl_->built.name);
   for (const Node& node : impl_->built.nodes) {
@@ -430,6 +424,15 @@ caffe::NetParameter Net::to_proto(bool with_gradients, bool owned_only) const {
         layer->add_loss_weight(top == 0 ? node.layer->default_loss_weight() : 0);
       }
     }
+  }
+  return net;
+}
+
+caffe::NetParameter Net::to_proto(bool with_gradients, bool owned_only) const {
+  caffe::NetParameter net = definition();
+  int index = 0;
+  for (const Node& node : impl_->built.nodes) {
+    caffe::LayerParameter* layer = net.mutable_layer(index++);
     for (std::size_t i = 0; i < node.params.size(); ++i) {
       const int param = node.params[i];
       caffe::BlobProto* blob = layer->add_blobs();

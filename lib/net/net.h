@@ -40,7 +40,7 @@ struct Parameter {
   Shape shape;
   float lr_mult = 1, decay_mult = 1;
   Tensor data;
-  /// Empty when no gradient is computed (no backward, or nothing asks for it).
+  /// Empty when the net has no backward.
   Tensor gradient;
 };
 
@@ -108,6 +108,8 @@ class Net {
   /// A layer that fits in name but not in number or shape of blobs is an error that names both
   /// shapes.
   LoadReport load(const StoredWeights& weights);
+  /// The layers as built (splits included), without blobs and positions.
+  caffe::NetParameter definition() const;
   /// The net as Caffe stores it: definition with blobs. `owned_only`: shared parameters have values
   /// in their owner alone, as HDF5 files have it.
   caffe::NetParameter to_proto(bool with_gradients = false, bool owned_only = false) const;
@@ -119,9 +121,8 @@ class Net {
   /// Bytes of activations and gradients, of parameters, as planned for the present shapes.
   MemorySummary memory() const;
 
-  struct Impl;
-
  private:
+  struct Impl;
   std::unique_ptr<Impl> impl_;
 };
 

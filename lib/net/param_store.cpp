@@ -16,7 +16,7 @@ std::size_t padded_bytes(const ParamNode& param) {
 
 /// From the definition's own blobs, else by the filler.
 std::vector<float> initial_values(const Node& owner, const ParamNode& param, std::uint64_t seed,
-                                  int threads) {
+                                  const Device& device) {
   if (owner.definition.blobs_size() > 0) {
     require(param.index < owner.definition.blobs_size(),
             "the definition holds {} blobs, but the layer has more parameters",
@@ -31,7 +31,7 @@ std::vector<float> initial_values(const Node& owner, const ParamNode& param, std
   const RandomStream random(
       seed, stream_id(owner.name() + "/filler", static_cast<std::uint64_t>(param.index)));
   with_context([&] { return fmt::format("filler of parameter {}", param.index); },
-               [&] { fill(param.filler, param.shape, random, filled.data(), 0, threads); });
+               [&] { fill(device, param.filler, param.shape, random, filled.data()); });
   return filled;
 }
 
@@ -57,11 +57,9 @@ ParamStore::ParamStore(const Graph& graph, Device& device, bool gradients, std::
       data_[i] = Tensor(device, param.shape, param.layout, data_buffer_.floats(data_offset));
       data_offset += padded_bytes(param);
       const Node& owner = graph.nodes[static_cast<std::size_t>(param.owner)];
-      with_context([&] { return owner.where(); },
-                   [&] {
-                     write_plain(data_[i],
-                                 initial_values(owner, param, seed, device.threads()).data());
-                   });
+      with_context(
+          [&] { return owner.where(); },
+          [&] { write_plain(data_[i], initial_values(owner, param, seed, device).data()); });
     }
     if (gradients) {
       gradient_[i] =

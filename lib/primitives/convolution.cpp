@@ -1,3 +1,5 @@
+// Chooses the engine of a convolution, by layouts first: the layout pass weighs what each engine
+// would take against the reorders that its layouts bring, then plans with what it chose.
 #include "primitives/convolution.h"
 
 #include <optional>
@@ -25,10 +27,11 @@ double seconds(const Device& device, const ConvolutionShape& shape, double dense
 
 }  // namespace
 
-std::vector<ConvolutionLayouts> convolution_layouts(Device& device, const ConvolutionShape& shape) {
+std::vector<ConvolutionLayouts> convolution_layouts(Device& device, const ConvolutionShape& shape,
+                                                    bool bottom_gradient, bool param_gradients) {
   std::vector<ConvolutionLayouts> choices;
-  std::string refusal;
-  if (auto fast = cpu::onednn_convolution_layouts(device, shape, &refusal)) {
+  if (auto fast =
+          cpu::onednn_convolution_layouts(device, shape, bottom_gradient, param_gradients)) {
     fast->cost = seconds(device, shape, kFastSpeed, kFastDepthwiseSpeed);
     choices.push_back(*fast);
   }

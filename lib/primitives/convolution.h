@@ -47,7 +47,10 @@ class Convolution {
 };
 
 /// The layouts that the engines of this device would run with, fastest first; the last is plain.
-std::vector<ConvolutionLayouts> convolution_layouts(Device& device, const ConvolutionShape& shape);
+/// An engine must have every gradient that is wanted: plan with the same two as here.
+std::vector<ConvolutionLayouts> convolution_layouts(Device& device, const ConvolutionShape& shape,
+                                                    bool bottom_gradient = true,
+                                                    bool param_gradients = true);
 
 struct ConvolutionPlan {
   std::unique_ptr<Convolution> convolution;

@@ -1,3 +1,6 @@
+// Convolution without a library's help: what every shape falls back to, and what tests measure the
+// others by. Images are shared out whole where there are enough of them, because a product of one
+// image is often too small to be cut.
 #include "primitives/convolution_loop.h"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// The shapes of a convolution's blobs, in one place so that layer, engines and tests cannot
+// disagree about them.
 #include "primitives/convolution.h"
 
 namespace crema {

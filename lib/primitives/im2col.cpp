@@ -1,6 +1,8 @@
-// Compiled twice (kernels/device_tags.h).
+// One index is one row of memory that nobody else writes, so that the inner loop runs along it and
+// col2im needs no atomic sums. Compiled twice (kernels/device_tags.h).
 #include "primitives/im2col.h"
 
+#include "kernels/loop_registry.h"
 #include "kernels/parallel_for.h"
 
 namespace crema::loops {
@@ -115,9 +117,11 @@ void col2im(const Device& device, const ColumnShape& shape, const T* columns, T*
 }
 
 #ifdef __CUDACC__
-using Here = Cuda;
+
+CREMA_CUDA_LOOP("im2col", &im2col<Cuda, float>)
+CREMA_CUDA_LOOP("col2im", &col2im<Cuda, float>)
+
 #else
-using Here = Cpu;
 
 ColumnShape::ColumnShape(const ConvolutionShape& shape) : channels(shape.in_channels) {
   axes = static_cast<int>(shape.in.size());
@@ -145,13 +149,14 @@ ColumnShape::ColumnShape(const ConvolutionShape& shape) : channels(shape.in_chan
     kernel_count *= kernel[axis];
   }
 }
-#endif
 
-#define CREMA_INSTANTIATE(T)                                                   \
-  template void im2col<Here>(const Device&, const ColumnShape&, const T*, T*); \
-  template void col2im<Here>(const Device&, const ColumnShape&, const T*, T*)
+#define CREMA_INSTANTIATE(T)                                                  \
+  template void im2col<Cpu>(const Device&, const ColumnShape&, const T*, T*); \
+  template void col2im<Cpu>(const Device&, const ColumnShape&, const T*, T*)
 CREMA_INSTANTIATE(float);
 CREMA_INSTANTIATE(double);
 #undef CREMA_INSTANTIATE
+
+#endif
 
 }  // namespace crema::loops

@@ -1,3 +1,5 @@
+// Products by gemm; bias and ReLU are added in one pass over the rows, while they are still in the
+// cache.
 #include "primitives/inner_product.h"
 
 #include "kernels/blas.h"

@@ -1,3 +1,5 @@
+// Channels-last and plain are the layouts that engines of all devices share, so they are made here;
+// what a library packs for itself stays behind that library's folder.
 #include "primitives/layouts.h"
 
 #include <memory>

@@ -2,6 +2,7 @@
 // (kernels/device_tags.h).
 #include <cmath>
 
+#include "kernels/loop_registry.h"
 #include "kernels/parallel_for.h"
 #include "primitives/lrn.h"
 
@@ -76,12 +77,8 @@ void lrn_backward(const Device& device, const LrnShape& shape, const T* bottom,
 
 #ifdef __CUDACC__
 
-#define CREMA_INSTANTIATE(T)                                                            \
-  template void loops::lrn_forward<Cuda>(const Device&, const LrnShape&, const T*, T*); \
-  template void loops::lrn_backward<Cuda>(const Device&, const LrnShape&, const T*, const T*, T*)
-CREMA_INSTANTIATE(float);
-CREMA_INSTANTIATE(double);
-#undef CREMA_INSTANTIATE
+CREMA_CUDA_LOOP("lrn.forward", &loops::lrn_forward<Cuda, float>)
+CREMA_CUDA_LOOP("lrn.backward", &loops::lrn_backward<Cuda, float>)
 
 #else
 

@@ -1,3 +1,5 @@
+// Chooses the engine of a pooling: oneDNN where it is faster and has Caffe's windows, else our
+// loops. A winner takes one byte of the workspace where the window has fewer than 256 places.
 #include "primitives/pooling.h"
 
 #include <algorithm>

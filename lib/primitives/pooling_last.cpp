@@ -1,8 +1,8 @@
 // Pooling of channels-last blobs. Rows of channels are taken in blocks of vectors that stay in
 // registers while the window passes; backward gathers, so that every gradient is written once.
+#include <algorithm>
 #include <cfloat>
 #include <type_traits>
-#include <vector>
 
 #include "kernels/parallel_for.h"
 #include "kernels/simd.h"
@@ -150,29 +150,27 @@ void for_each_window(const Device& device, const PoolingShape& shape, const floa
   });
 }
 
-/// The windows that see each column of inputs.
-std::vector<Span> windows_of_columns(const PoolAxis& columns) {
-  std::vector<Span> spans;
-  spans.reserve(static_cast<std::size_t>(columns.in));
-  for (std::int64_t w = 0; w < columns.in; ++w) spans.push_back(columns.windows(w));
-  return spans;
-}
-
 /// Calls body(n, rows that see it, columns that see it, h, w, offset of the pixel) for all inputs.
 template <class Body>
 void for_each_input(const Device& device, const PoolingShape& shape, const Body& body) {
   const PoolAxis rows = rows_of(shape);
   const PoolAxis columns = columns_of(shape);
   const std::int64_t channels = shape.channels;
-  const std::vector<Span> spans = windows_of_columns(columns);
-  const Span* const wide = spans.data();
   parallel_ranges(device, shape.batch * rows.in, columns.in * channels,
                   [=](std::int64_t begin, std::int64_t end) {
-                    for (std::int64_t i = begin; i < end; ++i) {
-                      const std::int64_t h = i % rows.in;
-                      const Span high = rows.windows(h);
-                      for (std::int64_t w = 0; w < columns.in; ++w) {
-                        body(i / rows.in, high, wide[w], h, w, (i * columns.in + w) * channels);
+                    // The windows of each column are found once, for a strip of columns at a time.
+                    constexpr std::int64_t kStrip = 256;
+                    Span wide[kStrip];
+                    for (std::int64_t strip = 0; strip < columns.in; strip += kStrip) {
+                      const std::int64_t width = std::min(kStrip, columns.in - strip);
+                      for (std::int64_t j = 0; j < width; ++j) wide[j] = columns.windows(strip + j);
+                      for (std::int64_t i = begin; i < end; ++i) {
+                        const std::int64_t h = i % rows.in;
+                        const Span high = rows.windows(h);
+                        for (std::int64_t j = 0; j < width; ++j) {
+                          const std::int64_t w = strip + j;
+                          body(i / rows.in, high, wide[j], h, w, (i * columns.in + w) * channels);
+                        }
                       }
                     }
                   });

@@ -1,10 +1,10 @@
 // The loop version of pooling for every device, plain layout. Compiled twice
 // (kernels/device_tags.h).
 #include <cfloat>
-#include <limits>
 
+#include "kernels/loop_registry.h"
 #include "kernels/parallel_for.h"
-#include "primitives/pooling.h"
+#include "primitives/pooling_loops.h"
 
 namespace crema {
 namespace loops {
@@ -13,88 +13,65 @@ namespace loops {
 template <class D, class T>
 void pooling_forward(const Device& device, const PoolingShape& shape, const T* bottom, T* top,
                      std::int32_t* winners) {
-  const std::int64_t in_h = shape.in_h, in_w = shape.in_w;
-  const std::int64_t out_h = shape.out_h, out_w = shape.out_w;
-  const std::int64_t kernel_h = shape.kernel_h, kernel_w = shape.kernel_w;
-  const std::int64_t stride_h = shape.stride_h, stride_w = shape.stride_w;
-  const std::int64_t pad_h = shape.pad_h, pad_w = shape.pad_w;
+  const PoolAxis rows = rows_of(shape);
+  const PoolAxis columns = columns_of(shape);
   const bool max = shape.method == PoolMethod::kMax;
   parallel_for(
-      D{}, device, shape.batch * shape.channels * out_h * out_w,
+      D{}, device, shape.top().count(),
       [=] CREMA_LOOP_BODY(std::int64_t i) {
-        const std::int64_t plane = i / (out_h * out_w);
-        const std::int64_t h_start = i / out_w % out_h * stride_h - pad_h;
-        const std::int64_t w_start = i % out_w * stride_w - pad_w;
-        const std::int64_t h_first = h_start > 0 ? h_start : 0;
-        const std::int64_t w_first = w_start > 0 ? w_start : 0;
-        const std::int64_t h_last = h_start + kernel_h < in_h ? h_start + kernel_h : in_h;
-        const std::int64_t w_last = w_start + kernel_w < in_w ? w_start + kernel_w : in_w;
-        const T* const x = bottom + plane * in_h * in_w;
+        const std::int64_t oh = i / columns.out % rows.out;
+        const std::int64_t ow = i % columns.out;
+        const Span high = rows.window(oh);
+        const Span wide = columns.window(ow);
+        const T* const x = bottom + i / (rows.out * columns.out) * rows.in * columns.in;
         if (max) {
           T best = -static_cast<T>(FLT_MAX);
           std::int32_t winner = -1;
-          for (std::int64_t h = h_first; h < h_last; ++h) {
-            for (std::int64_t w = w_first; w < w_last; ++w) {
-              const T value = x[h * in_w + w];
+          for (std::int64_t h = high.first; h < high.last; ++h) {
+            for (std::int64_t w = wide.first; w < wide.last; ++w) {
+              const T value = x[h * columns.in + w];
               if (value > best) {
                 best = value;
-                winner = static_cast<std::int32_t>(h * in_w + w);
+                winner = static_cast<std::int32_t>(h * columns.in + w);
               }
             }
           }
           top[i] = best;
           if (winners != nullptr) winners[i] = winner;
         } else {
-          const std::int64_t h_end =
-              h_start + kernel_h < in_h + pad_h ? h_start + kernel_h : in_h + pad_h;
-          const std::int64_t w_end =
-              w_start + kernel_w < in_w + pad_w ? w_start + kernel_w : in_w + pad_w;
           T sum = 0;
-          for (std::int64_t h = h_first; h < h_last; ++h) {
-            for (std::int64_t w = w_first; w < w_last; ++w) sum += x[h * in_w + w];
+          for (std::int64_t h = high.first; h < high.last; ++h) {
+            for (std::int64_t w = wide.first; w < wide.last; ++w) sum += x[h * columns.in + w];
           }
-          top[i] = sum / static_cast<T>((h_end - h_start) * (w_end - w_start));
+          top[i] = sum / static_cast<T>(rows.divisor(oh) * columns.divisor(ow));
         }
       },
-      kernel_h * kernel_w);
+      rows.kernel * columns.kernel);
 }
 
 /// One index is one input: it gathers from the windows that look at it.
 template <class D, class T>
 void pooling_backward(const Device& device, const PoolingShape& shape, const T* top_gradient,
                       const std::int32_t* winners, T* bottom_gradient) {
-  const std::int64_t in_h = shape.in_h, in_w = shape.in_w;
-  const std::int64_t out_h = shape.out_h, out_w = shape.out_w;
-  const std::int64_t kernel_h = shape.kernel_h, kernel_w = shape.kernel_w;
-  const std::int64_t stride_h = shape.stride_h, stride_w = shape.stride_w;
-  const std::int64_t pad_h = shape.pad_h, pad_w = shape.pad_w;
+  const PoolAxis rows = rows_of(shape);
+  const PoolAxis columns = columns_of(shape);
   const bool max = shape.method == PoolMethod::kMax;
   parallel_for(
-      D{}, device, shape.batch * shape.channels * in_h * in_w,
+      D{}, device, shape.bottom().count(),
       [=] CREMA_LOOP_BODY(std::int64_t i) {
-        const std::int64_t plane = i / (in_h * in_w);
-        const std::int32_t place = static_cast<std::int32_t>(i % (in_h * in_w));
-        const std::int64_t h = place / in_w + pad_h;
-        const std::int64_t w = place % in_w + pad_w;
-        const std::int64_t h_first = h < kernel_h ? 0 : (h - kernel_h) / stride_h + 1;
-        const std::int64_t w_first = w < kernel_w ? 0 : (w - kernel_w) / stride_w + 1;
-        const std::int64_t h_last = h / stride_h + 1 < out_h ? h / stride_h + 1 : out_h;
-        const std::int64_t w_last = w / stride_w + 1 < out_w ? w / stride_w + 1 : out_w;
-        const T* const dy = top_gradient + plane * out_h * out_w;
+        const std::int64_t first = i / (rows.in * columns.in) * rows.out * columns.out;
+        const std::int32_t place = static_cast<std::int32_t>(i % (rows.in * columns.in));
+        const Span high = rows.windows(place / columns.in);
+        const Span wide = columns.windows(place % columns.in);
+        const T* const dy = top_gradient + first;
         T sum = 0;
-        for (std::int64_t oh = h_first; oh < h_last; ++oh) {
-          for (std::int64_t ow = w_first; ow < w_last; ++ow) {
-            const std::int64_t o = oh * out_w + ow;
+        for (std::int64_t oh = high.first; oh < high.last; ++oh) {
+          for (std::int64_t ow = wide.first; ow < wide.last; ++ow) {
+            const std::int64_t o = oh * columns.out + ow;
             if (max) {
-              if (winners[plane * out_h * out_w + o] == place) sum += dy[o];
+              if (winners[first + o] == place) sum += dy[o];
             } else {
-              const std::int64_t h_start = oh * stride_h - pad_h;
-              const std::int64_t w_start = ow * stride_w - pad_w;
-              const std::int64_t h_end =
-                  h_start + kernel_h < in_h + pad_h ? h_start + kernel_h : in_h + pad_h;
-              const std::int64_t w_end =
-                  w_start + kernel_w < in_w + pad_w ? w_start + kernel_w : in_w + pad_w;
-              sum += dy[o] / static_cast<T>((h_end - h_start) * (w_end - w_start));
+              sum += dy[o] / static_cast<T>(rows.divisor(oh) * columns.divisor(ow));
             }
           }
         }
@@ -107,14 +84,8 @@ void pooling_backward(const Device& device, const PoolingShape& shape, const T* 
 
 #ifdef __CUDACC__
 
-#define CREMA_INSTANTIATE(T)                                                                   \
-  template void loops::pooling_forward<Cuda>(const Device&, const PoolingShape&, const T*, T*, \
-                                             std::int32_t*);                                   \
-  template void loops::pooling_backward<Cuda>(const Device&, const PoolingShape&, const T*,    \
-                                              const std::int32_t*, T*)
-CREMA_INSTANTIATE(float);
-CREMA_INSTANTIATE(double);
-#undef CREMA_INSTANTIATE
+CREMA_CUDA_LOOP("pooling.forward", &loops::pooling_forward<Cuda, float>)
+CREMA_CUDA_LOOP("pooling.backward", &loops::pooling_backward<Cuda, float>)
 
 #else
 

@@ -1,11 +1,11 @@
-// The pooling loops of the CPU, by layout; the engines of pooling.cpp. A winner is a place in its
-// window (row * kernel_w + column, counted from the window's start before clipping), kNoWinner
-// where nothing won.
+// The geometry of pooling windows, for every device; and the pooling loops of the CPU, by layout:
+// the engines of pooling.cpp. A winner is a place in its window (row * kernel_w + column, counted
+// from the window's start before clipping), kNoWinner where nothing won.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 
+#include "kernels/device_tags.h"
 #include "primitives/pooling.h"
 
 namespace crema::loops {
@@ -18,27 +18,27 @@ struct Span {
   std::int64_t first, last;
 };
 
-/// One axis of a pooling.
+/// One axis of a pooling. No std::max and std::min: device code cannot call them.
 struct PoolAxis {
   std::int64_t in, out, kernel, stride, pad;
 
   /// Where the window starts, before clipping.
-  std::int64_t start(std::int64_t o) const { return o * stride - pad; }
+  CREMA_FUNCTOR std::int64_t start(std::int64_t o) const { return o * stride - pad; }
   /// The inputs that it looks at; empty (first = last) when it lies outside.
-  Span window(std::int64_t o) const {
-    const std::int64_t first = std::max<std::int64_t>(start(o), 0);
-    const std::int64_t last = std::min(start(o) + kernel, in);
-    return {first, std::max(first, last)};
+  CREMA_FUNCTOR Span window(std::int64_t o) const {
+    const std::int64_t first = start(o) > 0 ? start(o) : 0;
+    const std::int64_t last = start(o) + kernel < in ? start(o) + kernel : in;
+    return {first, last > first ? last : first};
   }
   /// What AVE divides by: the window cut at the end of the padding only.
-  std::int64_t divisor(std::int64_t o) const {
-    return std::min(start(o) + kernel, in + pad) - start(o);
+  CREMA_FUNCTOR std::int64_t divisor(std::int64_t o) const {
+    return (start(o) + kernel < in + pad ? start(o) + kernel : in + pad) - start(o);
   }
   /// The windows that look at input i.
-  Span windows(std::int64_t i) const {
+  CREMA_FUNCTOR Span windows(std::int64_t i) const {
     const std::int64_t first = i + pad < kernel ? 0 : (i + pad - kernel) / stride + 1;
-    const std::int64_t last = std::min((i + pad) / stride + 1, out);
-    return {first, std::max(first, last)};
+    const std::int64_t last = (i + pad) / stride + 1 < out ? (i + pad) / stride + 1 : out;
+    return {first, last > first ? last : first};
   }
 };
 

@@ -1,5 +1,6 @@
 // Pooling of plain blobs, plane by plane. The window's taps are the outer loop and a row of outputs
 // the inner one, which vectorises for the usual strides.
+#include <algorithm>
 #include <cfloat>
 
 #include "kernels/parallel_for.h"

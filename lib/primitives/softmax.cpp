@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "kernels/loop_registry.h"
 #include "kernels/parallel_for.h"
 
 namespace crema {
@@ -59,13 +60,8 @@ void softmax_backward(const Device& device, const SoftmaxShape& shape, const T* 
 
 #ifdef __CUDACC__
 
-#define CREMA_INSTANTIATE(T)                                                                    \
-  template void loops::softmax_forward<Cuda>(const Device&, const SoftmaxShape&, const T*, T*); \
-  template void loops::softmax_backward<Cuda>(const Device&, const SoftmaxShape&, const T*,     \
-                                              const T*, T*)
-CREMA_INSTANTIATE(float);
-CREMA_INSTANTIATE(double);
-#undef CREMA_INSTANTIATE
+CREMA_CUDA_LOOP("softmax.forward", &loops::softmax_forward<Cuda, float>)
+CREMA_CUDA_LOOP("softmax.backward", &loops::softmax_backward<Cuda, float>)
 
 #else
 

@@ -1,25 +1,14 @@
 #include "proto/hdf5.h"
 
 #include <algorithm>
+#include <boost/filesystem.hpp>
 #include <cstring>
 
 #include "base/error.h"
 
 namespace crema::hdf5 {
+namespace fs = boost::filesystem;
 namespace {
-
-/// The innermost complaint of the library, which has the actual reason.
-std::string reason() {
-  std::string text;
-  const auto visit = [](unsigned, const H5E_error2_t* error, void* out) -> herr_t {
-    auto* text = static_cast<std::string*>(out);
-    if (text->empty() && error->desc && *error->desc) *text = error->desc;
-    return 0;
-  };
-  H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, visit, &text);
-  H5Eclear2(H5E_DEFAULT);
-  return text.empty() ? "HDF5 gives no reason" : text;
-}
 
 Handle checked(hid_t id, Handle::Close close, const char* verb, const std::string& name) {
   if (id < 0) fail("cannot {} \"{}\" in the HDF5 file: {}", verb, name, reason());
@@ -85,8 +74,31 @@ bool Handle::reset() {
   return closed;
 }
 
+std::string reason() {
+  std::string text;
+  const auto visit = [](unsigned, const H5E_error2_t* error, void* out) -> herr_t {
+    auto* text = static_cast<std::string*>(out);
+    if (text->empty() && error->desc && *error->desc) *text = error->desc;
+    return 0;
+  };
+  H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, visit, &text);
+  H5Eclear2(H5E_DEFAULT);
+  return text.empty() ? "HDF5 gives no reason" : text;
+}
+
 Handle open_file(const std::string& path) {
-  const hid_t id = H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
+  boost::system::error_code error;
+  require(fs::exists(path, error), "HDF5 file {} does not exist{}", path,
+          fs::path(path).is_absolute() ? ""
+                                       : fmt::format(" (in {})", fs::current_path(error).string()));
+  require(fs::is_regular_file(path, error), "{} is not an HDF5 file: it is not a regular file",
+          path);
+  const Handle access = checked(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, "open", path);
+#if H5_VERSION_GE(1, 10, 7)
+  // Locks fail on read-only media and network file systems, and reading needs none.
+  H5Pset_file_locking(access.id(), false, true);
+#endif
+  const hid_t id = H5Fopen(path.c_str(), H5F_ACC_RDONLY, access.id());
   if (id < 0) fail("cannot open {} as an HDF5 file: {}", path, reason());
   return Handle(id, H5Fclose);
 }

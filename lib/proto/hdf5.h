@@ -37,6 +37,10 @@ struct Entry {
   bool is_group = false;
 };
 
+/// The library's innermost complaint about its last failure, which has the actual reason.
+std::string reason();
+
+/// For reading. Asks for no file lock.
 Handle open_file(const std::string& path);
 /// A new file that lives in memory alone: written as one piece by the caller, so that a full disk
 /// is our error and not the library's, which crashes over it when the program ends. Object times

@@ -2,7 +2,10 @@
 
 #include <climits>
 
+#include <limits>
+
 #include "base/error.h"
+#include "base/text.h"
 #include "proto/blobs.h"
 #include "proto/file_kind.h"
 #include "proto/io.h"
@@ -117,6 +120,17 @@ StoredWeights read_weights(const std::string& path) {
 WeightFormat weight_format(const std::string& path) {
   const bool h5 = path.size() >= 3 && path.compare(path.size() - 3, 3, ".h5") == 0;
   return h5 ? WeightFormat::kHdf5 : WeightFormat::kBinary;
+}
+
+void require_storable(const caffe::NetParameter& net, std::int64_t values, WeightFormat format) {
+  if (format == WeightFormat::kHdf5) {
+    require_hdf5_names(net);
+    return;
+  }
+  const auto bytes = static_cast<double>(values) * sizeof(float);
+  require(bytes < static_cast<double>(std::numeric_limits<std::int32_t>::max()),
+          "the weights take {}, but a binary file holds 2.1 GB at most; use snapshot_format: HDF5",
+          human_bytes(bytes));
 }
 
 void write_weights(const caffe::NetParameter& net, const std::string& path, WeightFormat format) {

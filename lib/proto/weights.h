@@ -44,6 +44,11 @@ enum class WeightFormat { kBinary, kHdf5 };
 /// HDF5 for names that end in ".h5", as Caffe has it.
 WeightFormat weight_format(const std::string& path);
 
+/// User error when write_weights() could not write these layers with `values` floats in all: names
+/// that HDF5 cannot hold, or more than a binary file can. To be asked before a training begins, not
+/// when it ends.
+void require_storable(const caffe::NetParameter& net, std::int64_t values, WeightFormat format);
+
 /// Writes the layers' blobs. In HDF5 a blob without values (and one of another owner's, which the
 /// caller leaves empty) is left out, and gradients go to a group of their own. Wholly or not at
 /// all.

@@ -122,7 +122,7 @@ std::vector<StoredLayer> read_hdf5_weights(const std::string& path) {
   });
 }
 
-void write_hdf5_weights(const caffe::NetParameter& net, const std::string& path) {
+void require_hdf5_names(const caffe::NetParameter& net) {
   std::set<std::string> names;
   for (const auto& layer : net.layer()) {
     require(layer.name().find('/') == std::string::npos,
@@ -133,6 +133,10 @@ void write_hdf5_weights(const caffe::NetParameter& net, const std::string& path)
     require(names.insert(layer.name()).second,
             "two layers are called \"{}\", which cannot be saved as HDF5", layer.name());
   }
+}
+
+void write_hdf5_weights(const caffe::NetParameter& net, const std::string& path) {
+  require_hdf5_names(net);
   const Hdf5Lock lock;
   const hdf5::Handle file = hdf5::create_in_memory();
   {

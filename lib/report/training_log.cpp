@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <glog/logging.h>
 
+#include "proto/weights.h"
+
 namespace crema {
 namespace {
 
@@ -31,9 +33,7 @@ TrainingLog::TrainingLog(int display, int first_iteration, int max_iter)
       first_iteration_(first_iteration),
       progress_("iterations", max_iter - first_iteration) {}
 
-void TrainingLog::on_iteration(int iteration, int) {
-  progress_.update(iteration - first_iteration_);
-}
+void TrainingLog::on_iteration(int iteration) { progress_.update(iteration - first_iteration_); }
 
 void TrainingLog::on_display(const TrainingProgress& progress) {
   progress_.clear();
@@ -63,8 +63,7 @@ void TrainingLog::on_test(const TestScores& scores) {
 void TrainingLog::on_snapshot(const std::string& weights_file, const std::string& state_file) {
   progress_.clear();
   const auto kind = [](const std::string& file) {
-    return file.size() > 3 && file.compare(file.size() - 3, 3, ".h5") == 0 ? "HDF5"
-                                                                           : "binary proto";
+    return weight_format(file) == WeightFormat::kHdf5 ? "HDF5" : "binary proto";
   };
   LOG(INFO) << fmt::format("Snapshotting to {} file {}", kind(weights_file), weights_file);
   LOG(INFO) << fmt::format("Snapshotting solver state to {} file {}", kind(state_file), state_file);

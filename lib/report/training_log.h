@@ -12,7 +12,7 @@ class TrainingLog final : public TrainingListener {
   /// `display`: iterations between two displays, as the line states it.
   TrainingLog(int display, int first_iteration, int max_iter);
 
-  void on_iteration(int iteration, int max_iter) override;
+  void on_iteration(int iteration) override;
   void on_display(const TrainingProgress& progress) override;
   void on_test_start(int iteration, int net) override;
   void on_test(const TestScores& scores) override;

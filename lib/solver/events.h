@@ -38,7 +38,7 @@ struct TestScores {
 class TrainingListener {
  public:
   virtual ~TrainingListener() = default;
-  virtual void on_iteration(int /*iteration*/, int /*max_iter*/) {}
+  virtual void on_iteration(int /*iteration*/) {}
   virtual void on_display(const TrainingProgress&) {}
   virtual void on_test_start(int /*iteration*/, int /*net*/) {}
   virtual void on_test(const TestScores&) {}

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <boost/filesystem.hpp>
+#include <cerrno>
 #include <csignal>
 #include <vector>
 
@@ -51,6 +52,9 @@ std::vector<std::string> files_of(const std::string& prefix) {
   return files;
 }
 
+/// A process that we may not signal is one all the same.
+bool is_alive(int process) { return ::kill(process, 0) == 0 || errno != ESRCH; }
+
 }  // namespace
 
 SnapshotFiles snapshot_files(const std::string& prefix, int iteration, WeightFormat format) {
@@ -59,30 +63,20 @@ SnapshotFiles snapshot_files(const std::string& prefix, int iteration, WeightFor
   return {base + ".caffemodel" + ending, base + ".solverstate" + ending};
 }
 
-std::vector<std::string> good_snapshots(const std::string& prefix) {
+std::vector<std::string> snapshots_of(const std::string& prefix) {
   std::vector<std::pair<int, std::string>> states;
   for (const std::string& file : files_of(prefix)) {
     const int iteration = iteration_of(fs::path(file).filename().string(), stem_of(prefix));
     if (iteration >= 0) states.emplace_back(iteration, file);
   }
   std::sort(states.rbegin(), states.rend());
-  std::vector<std::string> good;
-  for (const auto& [iteration, file] : states) {
-    try {
-      // The newest is read whole, weights included; older ones are looked at only when they are
-      // needed.
-      const caffe::SolverState state = read_solver_state(file);
-      if (good.empty()) read_weights(weights_of_state(state, file));
-      good.push_back(file);
-    } catch (const Error& error) {
-      LOG(WARNING) << "passing over a snapshot that cannot be used: " << error.what();
-    }
-  }
-  return good;
+  std::vector<std::string> files;
+  for (auto& [iteration, file] : states) files.push_back(std::move(file));
+  return files;
 }
 
 std::vector<std::string> resolve_snapshots(const std::string& request, const std::string& prefix) {
-  if (request == "auto") return good_snapshots(prefix);
+  if (request == "auto") return snapshots_of(prefix);
   if (!is_number(request)) return {request};
   const int iteration = std::stoi(request);
   const std::string binary = snapshot_files(prefix, iteration, WeightFormat::kBinary).state;
@@ -97,10 +91,21 @@ void remove_stale_temporaries(const std::string& prefix) {
   for (const std::string& file : files_of(prefix)) {
     const int writer = temporary_writer(file);
     // Not of a run that is still writing; one with our own number is of an earlier process.
-    if (writer <= 0 || (writer != ::getpid() && ::kill(writer, 0) == 0)) continue;
+    if (writer <= 0 || (writer != ::getpid() && is_alive(writer))) continue;
     if (fs::path(file).filename().string().rfind(stem_of(prefix), 0) != 0) continue;
     LOG(INFO) << "Removing " << file << ", which a killed run left half-written";
     ::unlink(file.c_str());
+  }
+}
+
+StoredWeights first_usable_weights(const std::vector<std::string>& states) {
+  for (std::size_t i = 0;; ++i) {
+    try {
+      return read_weights(weights_of_state(read_solver_state(states[i]), states[i]));
+    } catch (const Error& error) {
+      if (i + 1 == states.size()) throw;
+      LOG(WARNING) << "passing over a snapshot that cannot be used: " << error.what();
+    }
   }
 }
 

@@ -16,16 +16,19 @@ struct SnapshotFiles {
 /// PREFIX_iter_N.caffemodel and .solverstate, with .h5 appended for HDF5.
 SnapshotFiles snapshot_files(const std::string& prefix, int iteration, WeightFormat format);
 
-/// The states of this prefix that can be read whole, weights included, newest first. Broken ones
-/// are passed over with a warning.
-std::vector<std::string> good_snapshots(const std::string& prefix);
+/// The states of this prefix, newest first. Whether one can be used shows when it is read.
+std::vector<std::string> snapshots_of(const std::string& prefix);
 
-/// What --snapshot asks for: a file, an iteration number, or `auto`, which is all good ones, newest
+/// What --snapshot asks for: a file, an iteration number, or `auto`, which is all of them, newest
 /// first.
 std::vector<std::string> resolve_snapshots(const std::string& request, const std::string& prefix);
 
 /// Removes what a killed process left half-written under this prefix.
 void remove_stale_temporaries(const std::string& prefix);
+
+/// The weights of the first of these states (at least one) that can be read whole; others are
+/// passed over with a warning.
+StoredWeights first_usable_weights(const std::vector<std::string>& states);
 
 /// Where the weights of a state are: the file that learned_net names beside the state (a snapshot
 /// may have been moved), else learned_net itself.

@@ -40,7 +40,12 @@ WeightFormat snapshot_format(const caffe::SolverParameter& solver) {
                                                                   : WeightFormat::kBinary;
 }
 
-void check_solver(const caffe::SolverParameter& solver) {
+/// A signal may ask for a snapshot whatever the solver says.
+bool takes_snapshots(const caffe::SolverParameter& solver, const SolverOptions& options) {
+  return solver.snapshot() > 0 || solver.snapshot_after_train() || options.signals != nullptr;
+}
+
+void check_solver(const caffe::SolverParameter& solver, const SolverOptions& options) {
   check_learning_rate(solver);
   require_field(solver, "", solver.has_max_iter(), "max_iter is missing");
   require_field(solver, "max_iter", solver.max_iter() >= 0, "max_iter is {}; it cannot be negative",
@@ -54,7 +59,7 @@ void check_solver(const caffe::SolverParameter& solver) {
                     solver.regularization_type() == "L2",
                 "regularization_type \"{}\" is not known; it can be L1 or L2",
                 solver.regularization_type());
-  if (solver.snapshot() > 0 || solver.snapshot_after_train()) {
+  if (takes_snapshots(solver, options)) {
     with_context(position_of(solver, "snapshot_prefix"), [&] {
       require_writable_folder(solver.snapshot_prefix(), "snapshots (snapshot_prefix)");
     });
@@ -77,19 +82,27 @@ void report_load(const std::string& file, const Net& net, const Net::LoadReport&
       << file << ": nothing fits net \"" << net.name() << "\": no layer name is in both";
 }
 
+void warn_passed_over(const Error& error) {
+  LOG(WARNING) << "passing over a snapshot that cannot be used: " << error.what();
+}
+
 }  // namespace
 
 Solver::Solver(const caffe::SolverParameter& solver, Device& device, const SolverOptions& options)
     : param_(solver), device_(device), options_(options), seed_(0) {
-  check_solver(param_);
+  check_solver(param_, options_);
   rule_ = make_update_rule(param_);
-  const bool restores = !options_.snapshots.empty();
-  seed_ = choose_seed(
-      param_, restores ? read_solver_state(options_.snapshots.front()) : caffe::SolverState());
+  caffe::SolverState state;
+  std::size_t snapshot = 0;
+  const bool restores = read_next_state(&snapshot, &state);
+  seed_ = choose_seed(param_, state);
+  LOG_IF(WARNING, param_.debug_info())
+      << position_of(param_, "debug_info")
+      << ": debug_info is not supported yet; no such lines are logged";
   build_nets();
   // A snapshot brings all weights with it.
   if (restores) {
-    restore_newest();
+    restore_from(snapshot, std::move(state));
   } else {
     load_initial_weights();
   }
@@ -111,6 +124,12 @@ void Solver::build_nets() {
     test_nets_.push_back(with_context(fmt::format("test net #{}", test_nets_.size()), [&] {
       return std::make_unique<Net>(test.net, device_, test_options);
     }));
+  }
+  if (takes_snapshots(param_, options_)) {
+    std::int64_t values = 0;
+    for (const Parameter& parameter : net_->parameters()) values += parameter.shape.count();
+    with_context(position_of(param_, "snapshot_format"),
+                 [&] { require_storable(net_->definition(), values, snapshot_format(param_)); });
   }
   // Histories lie like the parameters that they belong to, packed layouts included.
   std::size_t bytes = 0;
@@ -180,7 +199,7 @@ bool Solver::step(int count) {
     update();
     ++iteration_;
     for (TrainingListener* listener : options_.listeners) {
-      listener->on_iteration(iteration_, param_.max_iter());
+      listener->on_iteration(iteration_);
     }
     const SignalAction action = poll();
     last_was_snapshot = false;
@@ -367,21 +386,34 @@ void Solver::snapshot() {
   }
 }
 
-void Solver::restore_newest() {
-  for (std::size_t i = 0;; ++i) {
-    const bool last = i + 1 == options_.snapshots.size();
+bool Solver::read_next_state(std::size_t* index, caffe::SolverState* state) const {
+  for (; *index < options_.snapshots.size(); ++*index) {
     try {
-      restore(options_.snapshots[i]);
+      *state = read_solver_state(options_.snapshots[*index]);
+      return true;
+    } catch (const Error& error) {
+      if (*index + 1 == options_.snapshots.size()) throw;
+      warn_passed_over(error);
+    }
+  }
+  return false;
+}
+
+void Solver::restore_from(std::size_t index, caffe::SolverState state) {
+  for (;;) {
+    try {
+      restore(options_.snapshots[index], state);
       return;
     } catch (const Error& error) {
-      if (last) throw;
-      LOG(WARNING) << "passing over a snapshot that cannot be used: " << error.what();
+      if (index + 1 == options_.snapshots.size()) throw;
+      warn_passed_over(error);
     }
+    ++index;
+    read_next_state(&index, &state);
   }
 }
 
-void Solver::restore(const std::string& state_file) {
-  const caffe::SolverState state = read_solver_state(state_file);
+void Solver::restore(const std::string& state_file, const caffe::SolverState& state) {
   const std::string weights_file = weights_of_state(state, state_file);
   const StoredWeights weights = read_weights(weights_file);
   const auto history_of = [&](int i) -> const Tensor& {
@@ -403,9 +435,11 @@ void Solver::restore(const std::string& state_file) {
               history_of(i).shape().str());
     }
   });
-  const Net::LoadReport report = net_->load(weights);
-  require(report.missing.empty(), "{} has no weights for layer \"{}\"", weights_file,
-          report.missing.empty() ? "" : report.missing.front());
+  for (const Parameter& parameter : net_->parameters()) {
+    require(weights.find(parameter.layer) != nullptr, "{} has no weights for layer \"{}\"",
+            weights_file, parameter.layer);
+  }
+  net_->load(weights);
   for (int i = 0; i < state.history_size(); ++i) {
     write_plain(history_of(i), values(state.history(i)).data());
   }

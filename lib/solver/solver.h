@@ -48,8 +48,11 @@ class Solver {
   void build_nets();
   void load_initial_weights();
   void load_weights(const std::string& files, const std::string& position);
-  void restore_newest();
-  void restore(const std::string& state_file);
+  /// The first state from `index` on that can be read; false when none was given.
+  bool read_next_state(std::size_t* index, caffe::SolverState* state) const;
+  /// Goes on from this snapshot, or the next one that can be used.
+  void restore_from(std::size_t index, caffe::SolverState state);
+  void restore(const std::string& state_file, const caffe::SolverState& state);
   float forward_backward();
   void note_loss(float loss);
   float smoothed_loss() const;

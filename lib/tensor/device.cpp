@@ -1,24 +1,18 @@
+// The CPU as a device: aligned memory that counts itself, and copies that are memcpy and counted
+// all the same, so that tests can tell what a GPU would have to move.
 #include "tensor/device.h"
-
-#include <sched.h>
 
 #include <cstdlib>
 #include <cstring>
 
 #include "base/error.h"
 #include "base/text.h"
+#include "tensor/thread_count.h"
 
 namespace crema {
 namespace {
 
 constexpr std::size_t kAlignment = 64;
-
-int usable_cores() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  if (sched_getaffinity(0, sizeof set, &set) != 0) return 1;
-  return CPU_COUNT(&set);
-}
 
 class CpuDevice final : public Device {
  public:
@@ -66,10 +60,9 @@ class CpuDevice final : public Device {
 }  // namespace
 
 std::unique_ptr<Device> make_cpu_device(int threads) {
-  constexpr int kMostThreads = 1024;
-  require(threads >= 0 && threads <= kMostThreads,
-          "the number of threads is {}; it can be 0 (one a core) to {}", threads, kMostThreads);
-  return std::make_unique<CpuDevice>(threads > 0 ? threads : usable_cores());
+  require(threads >= 0 && threads <= kMaxThreads,
+          "the number of threads is {}; it can be 0 (one a core) to {}", threads, kMaxThreads);
+  return std::make_unique<CpuDevice>(threads > 0 ? threads : default_threads());
 }
 
 }  // namespace crema

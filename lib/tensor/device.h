@@ -14,6 +14,9 @@ namespace crema {
 
 enum class DeviceKind { kCpu, kCuda };
 
+/// Threads that a CPU device has at most.
+constexpr int kMaxThreads = 1024;
+
 /// Bytes moved by explicit copies since the device was made.
 struct CopyCounts {
   std::uint64_t to_device = 0;
@@ -76,7 +79,8 @@ class Device {
   std::unordered_map<std::type_index, std::shared_ptr<void>> backends_;
 };
 
-/// The processor; `threads` 0 means one a core that this process may use.
+/// The processor; `threads` 0 means OMP_NUM_THREADS if it is set, else one a core that this process
+/// may use.
 std::unique_ptr<Device> make_cpu_device(int threads = 0);
 
 }  // namespace crema

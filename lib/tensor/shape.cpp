@@ -1,16 +1,24 @@
+// Shapes are checked where they are made: behind the constructor no count can overflow, and nobody
+// has to look at the number of axes or for negative dimensions again.
 #include "tensor/shape.h"
 
 #include "base/error.h"
 
 namespace crema {
 
-Shape::Shape(std::vector<std::int64_t> dims) : dims_(std::move(dims)) {
-  require(dims_.size() <= kMaxAxes, "a shape has at most {} axes, not {}", kMaxAxes, dims_.size());
+Shape::Shape(std::span<const std::int64_t> dims) {
+  require(dims.size() <= kMaxAxes, "a shape has at most {} axes, not {}", kMaxAxes, dims.size());
   std::int64_t count = 1;
-  for (const std::int64_t dim : dims_) {
+  for (const std::int64_t dim : dims) {
     require(dim >= 0, "a dimension cannot be negative: {}", dim);
     require(!__builtin_mul_overflow(count, dim, &count) && count < (std::int64_t{1} << 62),
-            "a blob of shape {} is too large", fmt::join(dims_, "x"));
+            "a blob of shape {} is too large", fmt::join(dims, "x"));
+  }
+  if (dims.size() > kFew) {
+    many_.assign(dims.begin(), dims.end());
+  } else {
+    std::ranges::copy(dims, few_.begin());
+    few_axes_ = dims.size();
   }
 }
 
@@ -27,13 +35,14 @@ int Shape::canonical_axis(int axis) const {
 }
 
 Shape Shape::with(int axis, std::int64_t size) const {
-  std::vector<std::int64_t> dims = dims_;
-  dims[static_cast<std::size_t>(axis)] = size;
-  return Shape(std::move(dims));
+  std::array<std::int64_t, kMaxAxes> changed;
+  std::ranges::copy(dims(), changed.begin());
+  changed[static_cast<std::size_t>(axis)] = size;
+  return Shape(std::span<const std::int64_t>(changed.data(), dims().size()));
 }
 
 std::string Shape::str() const {
-  return dims_.empty() ? "scalar" : fmt::format("{}", fmt::join(dims_, "x"));
+  return axes() == 0 ? "scalar" : fmt::format("{}", fmt::join(dims(), "x"));
 }
 
 }  // namespace crema

@@ -1,3 +1,5 @@
+// Copies of whole tensors, padding included, by way of their device: a view never touches memory
+// that may be a GPU's.
 #include "tensor/tensor.h"
 
 #include "base/error.h"

@@ -128,7 +128,13 @@ class Chooser {
 
   LayoutChoice best_choice(const Node& node) {
     if (node.layer->any_layout()) return follow_bottom(node);
-    LayoutRequest request{device_, {}, {}, {}};
+    LayoutRequest request{device_, {}, {}, {}, {}, {}};
+    if (node.backward) {
+      request.bottom_gradients = node.bottom_gradients;
+      request.param_gradients = node.param_gradients;
+    }
+    request.bottom_gradients.resize(node.bottoms.size());
+    request.param_gradients.resize(node.params.size());
     for (const int bottom : node.bottoms) request.bottoms.push_back(value(bottom).shape);
     for (const int top : node.tops) request.tops.push_back(value(top).shape);
     request.params = node.param_shapes;

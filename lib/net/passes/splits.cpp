@@ -8,7 +8,7 @@ namespace {
 
 struct Source {
   int layer = 0, top = 0;
-  auto operator<=>(const Source&) const = default;
+  auto operator<=>(const Source&) const = default;  // NOLINT(modernize-use-nullptr): a false alarm
 };
 
 struct Uses {
@@ -33,6 +33,7 @@ struct Uses {
     }
   }
   std::vector<std::string> known;
+  known.reserve(latest.size());
   for (const auto& [blob, source] : latest) known.push_back(blob);
   fail("bottom \"{}\" is not produced by an earlier layer{}", bottom, did_you_mean(bottom, known));
 }

@@ -1,9 +1,10 @@
+// oneDNN's direct kernels, channels-last, in the layouts that it likes best for the weights. What
+// it would run by a reference implementation or by im2col is left to our loop.
 #include "primitives/cpu/convolution.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <unordered_map>
 #include <utility>
 
 #include "kernels/blas.h"
@@ -26,9 +27,9 @@ struct Terms {
                                        memory::format_tag::ndhwc};
     const memory::format_tag tag = tags[shape.in.size() - 1];
     const auto f32 = memory::data_type::f32;
-    bottom = memory::desc(shape.bottom().dims(), f32, tag);
-    top = memory::desc(shape.top().dims(), f32, tag);
-    memory::dims weight_dims = shape.weights().dims();
+    bottom = memory::desc(dims_of(shape.bottom()), f32, tag);
+    top = memory::desc(dims_of(shape.top()), f32, tag);
+    memory::dims weight_dims = dims_of(shape.weights());
     if (shape.groups > 1) {
       weight_dims[0] /= shape.groups;
       weight_dims.insert(weight_dims.begin(), shape.groups);
@@ -89,7 +90,7 @@ bool is_im2col(const std::string& implementation) {
 }
 
 /// Why oneDNN is not to be asked at all; empty if it may be.
-std::string shape_refusal(const ConvolutionShape& shape) {
+std::string shape_refusal(const ConvolutionShape& shape, bool param_gradients) {
   const std::size_t axes = shape.in.size();
   if (axes < 1 || axes > 3) return fmt::format("it has 1 to 3 spatial axes, not {}", axes);
   if (shape.bottom().count() == 0 || shape.top().count() == 0) return "the blob is empty";
@@ -98,8 +99,8 @@ std::string shape_refusal(const ConvolutionShape& shape) {
                                      [](std::int64_t size) { return size == 1; });
   const bool strided = std::any_of(shape.stride.begin(), shape.stride.end(),
                                    [](std::int64_t stride) { return stride > 1; });
-  if (pointwise && strided && shape.in_channels < 8) {
-    return "a strided 1x1 kernel on fewer than 8 channels";
+  if (param_gradients && pointwise && strided && shape.in_channels < 8) {
+    return "the gradient of a strided 1x1 kernel on fewer than 8 channels";
   }
   return "";
 }
@@ -113,7 +114,7 @@ struct Plans {
 /// Plans of forward and of the gradients that are wanted, or nothing and why not.
 std::optional<Plans> make_plans(Device& device, const ConvolutionShape& shape, bool bottom_gradient,
                                 bool param_gradients, std::string* refusal) {
-  *refusal = shape_refusal(shape);
+  *refusal = shape_refusal(shape, param_gradients);
   if (!refusal->empty()) return std::nullopt;
   const dnnl::engine& engine = device.backend<DnnlBackend>().engine;
   const ThreadScope threads(device);
@@ -161,59 +162,72 @@ class OnednnConvolution final : public Convolution {
         out_channels_(shape.out_channels),
         bias_(shape.bias) {
     const ThreadScope threads(device);
-    bottom_desc_ = plans.forward.src_desc();
-    top_desc_ = plans.forward.dst_desc();
-    bias_desc_ = memory::desc({shape.out_channels}, memory::data_type::f32, memory::format_tag::x);
-    forward_ = Pass(Forward(plans.forward), plans.forward.weights_desc(), plans.forward);
+    memory::desc bias;
+    if (shape.bias) {
+      bias = memory::desc({shape.out_channels}, memory::data_type::f32, memory::format_tag::x);
+    }
+    const memory::desc bottom = plans.forward.src_desc();
+    const memory::desc top = plans.forward.dst_desc();
+    forward_ = Pass(plans.forward.weights_desc(), plans.forward.scratchpad_desc());
+    forward_.call = DnnlCall(backend_.engine, Forward(plans.forward),
+                             {{DNNL_ARG_SRC, bottom},
+                              {DNNL_ARG_WEIGHTS, plans.forward.weights_desc()},
+                              {DNNL_ARG_BIAS, bias},
+                              {DNNL_ARG_DST, top},
+                              {DNNL_ARG_SCRATCHPAD, plans.forward.scratchpad_desc()}});
     if (plans.bottom) {
-      backward_bottom_ =
-          Pass(BackwardData(plans.bottom), plans.bottom.weights_desc(), plans.bottom);
+      backward_bottom_ = Pass(plans.bottom.weights_desc(), plans.bottom.scratchpad_desc());
+      backward_bottom_.call = DnnlCall(backend_.engine, BackwardData(plans.bottom),
+                                       {{DNNL_ARG_DIFF_DST, top},
+                                        {DNNL_ARG_WEIGHTS, plans.bottom.weights_desc()},
+                                        {DNNL_ARG_DIFF_SRC, bottom},
+                                        {DNNL_ARG_SCRATCHPAD, plans.bottom.scratchpad_desc()}});
     }
     if (plans.params) {
-      backward_params_ =
-          Pass(BackwardWeights(plans.params), plans.params.diff_weights_desc(), plans.params);
+      backward_params_ = Pass(plans.params.diff_weights_desc(), plans.params.scratchpad_desc());
+      backward_params_.call = DnnlCall(backend_.engine, BackwardWeights(plans.params),
+                                       {{DNNL_ARG_SRC, bottom},
+                                        {DNNL_ARG_DIFF_DST, top},
+                                        {DNNL_ARG_DIFF_WEIGHTS, plans.params.diff_weights_desc()},
+                                        {DNNL_ARG_DIFF_BIAS, bias},
+                                        {DNNL_ARG_SCRATCHPAD, plans.params.scratchpad_desc()}});
     }
   }
 
   void forward(const Tensor& bottom, const Tensor& weights, const Tensor& bias, const Tensor& top,
                void* scratch) override {
     Arena arena(scratch);
-    Arguments arguments{
-        {DNNL_ARG_SRC, wrap(bottom_desc_, bottom.read())},
-        {DNNL_ARG_WEIGHTS, wrap(forward_.weights_desc, weights_for(forward_, weights, arena))},
-        {DNNL_ARG_DST, wrap(top_desc_, top.write())}};
-    if (bias_) arguments.emplace(DNNL_ARG_BIAS, wrap(bias_desc_, bias.read()));
-    run(forward_, arguments, arena);
+    const float* const w = weights_for(forward_, weights, arena);
+    const float* const b = bias_ ? bias.read() : nullptr;
+    forward_.call.run(device_, backend_,
+                      {bottom.read(), w, b, top.write(), arena.bytes(forward_.scratchpad_bytes)});
   }
 
   void backward_bottom(const Tensor& top_gradient, const Tensor& weights,
                        const Tensor& bottom_gradient, void* scratch) override {
     Arena arena(scratch);
-    const Pass& pass = backward_bottom_;
-    Arguments arguments{
-        {DNNL_ARG_DIFF_DST, wrap(top_desc_, top_gradient.read())},
-        {DNNL_ARG_WEIGHTS, wrap(pass.weights_desc, weights_for(pass, weights, arena))},
-        {DNNL_ARG_DIFF_SRC, wrap(bottom_desc_, bottom_gradient.write())}};
-    run(pass, arguments, arena);
+    Pass& pass = backward_bottom_;
+    const float* const w = weights_for(pass, weights, arena);
+    pass.call.run(
+        device_, backend_,
+        {top_gradient.read(), w, bottom_gradient.write(), arena.bytes(pass.scratchpad_bytes)});
   }
 
   void backward_params(const Tensor& bottom, const Tensor& top_gradient,
                        const Tensor& weight_gradient, const Tensor& bias_gradient, bool accumulate,
                        bool accumulate_bias, void* scratch) override {
     Arena arena(scratch);
-    const Pass& pass = backward_params_;
+    Pass& pass = backward_params_;
     const bool own_layout = pass.weights_layout == weights_layout_;
     const bool weights_direct = weight_gradient && own_layout && !accumulate;
     float* const dw = weights_direct ? weight_gradient.write() : arena.floats(weights_of(pass));
     const bool bias_direct = bias_gradient && !accumulate_bias;
     float* const db = bias_direct ? bias_gradient.write() : arena.floats(out_channels_);
-    Arguments arguments{{DNNL_ARG_SRC, wrap(bottom_desc_, bottom.read())},
-                        {DNNL_ARG_DIFF_DST, wrap(top_desc_, top_gradient.read())},
-                        {DNNL_ARG_DIFF_WEIGHTS, wrap(pass.weights_desc, dw)}};
-    if (bias_) arguments.emplace(DNNL_ARG_DIFF_BIAS, wrap(bias_desc_, db));
     // Its scratchpad and the converted gradient are never needed at one time.
     Arena scratchpad = arena;
-    run(pass, arguments, scratchpad);
+    pass.call.run(
+        device_, backend_,
+        {bottom.read(), top_gradient.read(), dw, db, scratchpad.bytes(pass.scratchpad_bytes)});
 
     if (bias_gradient && !bias_direct) axpy(device_, out_channels_, 1, db, bias_gradient.update());
     if (!weight_gradient || weights_direct) return;
@@ -238,16 +252,16 @@ class OnednnConvolution final : public Convolution {
     };
     std::size_t most = 0;
     for (const Pass* pass : {&forward_, &backward_bottom_}) {
-      if (!pass->primitive) continue;
+      if (!pass->call) continue;
       const bool converts = !(pass->weights_layout == weights_layout_);
-      most = std::max(most, pass->scratchpad.get_size() + (converts ? weights_bytes(*pass) : 0));
+      most = std::max(most, pass->scratchpad_bytes + (converts ? weights_bytes(*pass) : 0));
     }
-    if (backward_params_.primitive) {
+    if (backward_params_.call) {
       const auto planned =
           static_cast<std::size_t>(weights_layout_.elements(weights_shape_)) * sizeof(float);
       most = std::max(most, weights_bytes(backward_params_) +
                                 rounded(static_cast<std::size_t>(out_channels_) * sizeof(float)) +
-                                std::max(backward_params_.scratchpad.get_size(), planned));
+                                std::max(backward_params_.scratchpad_bytes, planned));
     }
     return most;
   }
@@ -255,8 +269,6 @@ class OnednnConvolution final : public Convolution {
   std::string engine() const override { return engine_; }
 
  private:
-  using Arguments = std::unordered_map<int, memory>;
-
   /// Hands out pieces of the scratch of one call.
   class Arena {
    public:
@@ -275,17 +287,12 @@ class OnednnConvolution final : public Convolution {
 
   struct Pass {
     Pass() = default;
-    template <class Plan>
-    Pass(dnnl::primitive made, const memory::desc& weights, const Plan& plan)
-        : primitive(std::move(made)),
-          weights_desc(weights),
-          weights_layout(layout_of(weights)),
-          scratchpad(plan.scratchpad_desc()) {}
+    Pass(const memory::desc& weights, const memory::desc& scratchpad)
+        : weights_layout(layout_of(weights)), scratchpad_bytes(scratchpad.get_size()) {}
 
-    dnnl::primitive primitive;
-    memory::desc weights_desc;
     Layout weights_layout;
-    memory::desc scratchpad;
+    std::size_t scratchpad_bytes = 0;
+    DnnlCall call;
   };
 
   std::int64_t weights_of(const Pass& pass) const {
@@ -300,19 +307,6 @@ class OnednnConvolution final : public Convolution {
     return converted;
   }
 
-  // oneDNN's interface has no const memory; it writes only to what a pass gives out.
-  memory wrap(const memory::desc& desc, const float* data) const {
-    return memory(desc, backend_.engine, const_cast<float*>(data));
-  }
-
-  void run(const Pass& pass, Arguments& arguments, Arena& arena) const {
-    arguments.emplace(DNNL_ARG_SCRATCHPAD, memory(pass.scratchpad, backend_.engine,
-                                                  arena.bytes(pass.scratchpad.get_size())));
-    const ThreadScope threads(device_);
-    pass.primitive.execute(backend_.stream, arguments);
-    backend_.stream.wait();
-  }
-
   Device& device_;
   DnnlBackend& backend_;
   Shape weights_shape_;
@@ -320,7 +314,6 @@ class OnednnConvolution final : public Convolution {
   std::string engine_;
   std::int64_t out_channels_;
   bool bias_;
-  memory::desc bottom_desc_, top_desc_, bias_desc_;
   Pass forward_, backward_bottom_, backward_params_;
 };
 
@@ -328,9 +321,11 @@ class OnednnConvolution final : public Convolution {
 
 std::optional<ConvolutionLayouts> onednn_convolution_layouts(Device& device,
                                                              const ConvolutionShape& shape,
-                                                             std::string* refusal) {
-  // Asked for everything, since nobody knows yet what will be wanted.
-  const std::optional<Plans> plans = make_plans(device, shape, true, true, refusal);
+                                                             bool bottom_gradient,
+                                                             bool param_gradients) {
+  std::string refusal;  // make_onednn_convolution() will say it
+  const std::optional<Plans> plans =
+      make_plans(device, shape, bottom_gradient, param_gradients, &refusal);
   if (!plans) return std::nullopt;
   ConvolutionLayouts layouts;
   layouts.bottom = channels_last(shape.bottom());

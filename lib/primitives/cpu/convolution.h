@@ -9,10 +9,12 @@
 
 namespace crema::cpu {
 
-/// The layouts of oneDNN's convolution for this shape, or nothing and why not.
+/// The layouts of oneDNN's convolution for this shape; nothing where make_onednn_convolution()
+/// would decline in any layout.
 std::optional<ConvolutionLayouts> onednn_convolution_layouts(Device& device,
                                                              const ConvolutionShape& shape,
-                                                             std::string* refusal);
+                                                             bool bottom_gradient,
+                                                             bool param_gradients);
 
 /// Null and a reason when oneDNN should not run this shape with these layouts.
 std::unique_ptr<Convolution> make_onednn_convolution(Device& device, const ConvolutionShape& shape,

@@ -1,3 +1,5 @@
+// Making primitives and memory objects costs more than many a run of them: whatever can be kept
+// from call to call is kept, the reorders with the device.
 #include "primitives/cpu/dnnl_support.h"
 
 #include <fmt/format.h>
@@ -6,6 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/error.h"
 #include "kernels/thread_scope.h"
 
 namespace crema::cpu {
@@ -16,18 +19,22 @@ class ReorderCache {
  public:
   struct Entry {
     dnnl::memory::desc from, to;
-    dnnl::reorder primitive;
-    dnnl::memory::desc scratchpad;
+    std::size_t scratchpad_bytes = 0;
+    DnnlCall call;
   };
 
-  const Entry& find(const dnnl::engine& engine, const dnnl::memory::desc& from,
-                    const dnnl::memory::desc& to) {
+  Entry& find(const dnnl::engine& engine, const dnnl::memory::desc& from,
+              const dnnl::memory::desc& to) {
     std::vector<Entry>& entries = entries_[hash(from) * 31 + hash(to)];
-    for (const Entry& entry : entries) {
+    for (Entry& entry : entries) {
       if (entry.from == from && entry.to == to) return entry;
     }
     const dnnl::reorder::primitive_desc plan(engine, from, engine, to, user_scratchpad());
-    entries.push_back({from, to, dnnl::reorder(plan), plan.scratchpad_desc()});
+    entries.push_back({from, to, plan.scratchpad_desc().get_size(),
+                       DnnlCall(engine, dnnl::reorder(plan),
+                                {{DNNL_ARG_FROM, from},
+                                 {DNNL_ARG_TO, to},
+                                 {DNNL_ARG_SCRATCHPAD, plan.scratchpad_desc()}})});
     return entries.back();
   }
 
@@ -73,21 +80,41 @@ dnnl::primitive_attr user_scratchpad() {
   return attr;
 }
 
+DnnlCall::DnnlCall(const dnnl::engine& engine, dnnl::primitive primitive,
+                   std::initializer_list<Argument> arguments)
+    : primitive_(std::move(primitive)) {
+  for (const Argument& argument : arguments) {
+    memories_.emplace_back();
+    if (argument.desc.get_size() == 0) continue;
+    memories_.back() = dnnl::memory(argument.desc, engine, DNNL_MEMORY_NONE);
+    arguments_.push_back({argument.name, memories_.back().get()});
+  }
+}
+
+void DnnlCall::run(const Device& device, const DnnlBackend& backend,
+                   std::initializer_list<const void*> addresses) {
+  CREMA_ASSERT(addresses.size() == memories_.size());
+  const ThreadScope threads(device);
+  auto memory = memories_.begin();
+  for (const void* const address : addresses) {
+    if (*memory) memory->set_data_handle(const_cast<void*>(address));
+    ++memory;
+  }
+  // A CPU stream runs at once and is done on return. The C function spares a map of arguments.
+  const dnnl_status_t status =
+      dnnl_primitive_execute(primitive_.get(), backend.stream.get(),
+                             static_cast<int>(arguments_.size()), arguments_.data());
+  require(status != dnnl_out_of_memory, "out of memory in oneDNN");
+  dnnl::error::wrap_c_api(status, "oneDNN could not run a primitive");
+}
+
 void reorder_memory(Device& device, const dnnl::memory::desc& from_desc, const float* from,
                     const dnnl::memory::desc& to_desc, float* to) {
   auto& backend = device.backend<DnnlBackend>();
   auto& cache = device.backend<ReorderCache>();
   const ThreadScope threads(device);
-  const ReorderCache::Entry& entry = cache.find(backend.engine, from_desc, to_desc);
-  // oneDNN's interface has no const memory; a reorder only reads its source.
-  dnnl::memory source(from_desc, backend.engine, const_cast<float*>(from));
-  dnnl::memory target(to_desc, backend.engine, to);
-  dnnl::memory scratchpad(entry.scratchpad, backend.engine,
-                          cache.scratchpad(entry.scratchpad.get_size()));
-  entry.primitive.execute(
-      backend.stream,
-      {{DNNL_ARG_FROM, source}, {DNNL_ARG_TO, target}, {DNNL_ARG_SCRATCHPAD, scratchpad}});
-  backend.stream.wait();
+  ReorderCache::Entry& entry = cache.find(backend.engine, from_desc, to_desc);
+  entry.call.run(device, backend, {from, to, cache.scratchpad(entry.scratchpad_bytes)});
 }
 
 std::string DnnlDescription::name() const {

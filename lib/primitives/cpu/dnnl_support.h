@@ -6,8 +6,10 @@
 #pragma once
 
 #include <dnnl.hpp>
+#include <initializer_list>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "tensor/device.h"
 #include "tensor/layout.h"
@@ -39,6 +41,10 @@ class DnnlDescription final : public Layout::Description {
   dnnl::memory::desc desc_;
 };
 
+inline dnnl::memory::dims dims_of(const Shape& shape) {
+  return {shape.dims().begin(), shape.dims().end()};
+}
+
 /// Row-major float memory of these dimensions.
 dnnl::memory::desc row_major(const dnnl::memory::dims& dims);
 
@@ -47,6 +53,32 @@ Layout layout_of(const dnnl::memory::desc& desc);
 
 /// For primitives: scratchpad handed in by the caller.
 dnnl::primitive_attr user_scratchpad();
+
+/// A primitive with the memory objects of its arguments, made once: a call only changes addresses
+/// and allocates nothing on our side.
+class DnnlCall {
+ public:
+  struct Argument {
+    int name;  ///< DNNL_ARG_SRC and so on
+    dnnl::memory::desc desc;
+  };
+
+  DnnlCall() = default;
+  /// Arguments of no size (a scratchpad that is not needed) are never handed over.
+  DnnlCall(const dnnl::engine& engine, dnnl::primitive primitive,
+           std::initializer_list<Argument> arguments);
+
+  explicit operator bool() const { return static_cast<bool>(primitive_); }
+  /// Runs on memory at these addresses, one for each argument of the constructor, in its order.
+  /// oneDNN knows no const memory; it writes only to what the primitive gives out.
+  void run(const Device& device, const DnnlBackend& backend,
+           std::initializer_list<const void*> addresses);
+
+ private:
+  dnnl::primitive primitive_;
+  std::vector<dnnl::memory> memories_;  ///< as the constructor's; empty for those of no size
+  std::vector<dnnl_exec_arg_t> arguments_;
+};
 
 /// Copies floats between two descriptions of the same dimensions. The primitive is kept with the
 /// device.

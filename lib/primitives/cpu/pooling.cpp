@@ -1,7 +1,10 @@
+// oneDNN pools small blobs faster than our loops. Its windows are given by padding on both sides,
+// so Caffe's rounding up becomes more padding on the right, where oneDNN allows that.
 #include "primitives/cpu/pooling.h"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <optional>
 
 #include "base/error.h"
@@ -40,66 +43,50 @@ std::optional<dnnl::algorithm> algorithm_for(const PoolingShape& s, std::int64_t
 class OnednnPooling final : public Pooling {
  public:
   OnednnPooling(Device& device, const Forward::primitive_desc& forward,
-                const std::optional<Backward::primitive_desc>& backward, bool max)
-      : device_(device), forward_plan_(forward), forward_(forward), max_(max) {
-    if (backward) {
-      backward_plan_ = backward;
-      backward_ = Backward(*backward);
-    }
+                const std::optional<Backward::primitive_desc>& backward)
+      : device_(device),
+        backend_(device.backend<DnnlBackend>()),
+        engine_(fmt::format("onednn {}", forward.impl_info_str())),
+        workspace_bytes_(backward ? forward.workspace_desc().get_size() : 0),
+        scratch_bytes_(forward.scratchpad_desc().get_size()) {
+    const ThreadScope threads(device);
+    forward_ = DnnlCall(backend_.engine, Forward(forward),
+                        {{DNNL_ARG_SRC, forward.src_desc()},
+                         {DNNL_ARG_DST, forward.dst_desc()},
+                         {DNNL_ARG_WORKSPACE, forward.workspace_desc()},
+                         {DNNL_ARG_SCRATCHPAD, forward.scratchpad_desc()}});
+    if (!backward) return;
+    backward_ = DnnlCall(backend_.engine, Backward(*backward),
+                         {{DNNL_ARG_DIFF_DST, backward->diff_dst_desc()},
+                          {DNNL_ARG_DIFF_SRC, backward->diff_src_desc()},
+                          {DNNL_ARG_WORKSPACE, backward->workspace_desc()},
+                          {DNNL_ARG_SCRATCHPAD, backward->scratchpad_desc()}});
+    scratch_bytes_ = std::max(scratch_bytes_, backward->scratchpad_desc().get_size());
   }
 
   void forward(const Tensor& bottom, const Tensor& top, void* workspace, void* scratch) override {
-    std::unordered_map<int, memory> arguments = {
-        {DNNL_ARG_SRC, memory_at(forward_plan_.src_desc(), bottom.read())},
-        {DNNL_ARG_DST, memory_at(forward_plan_.dst_desc(), top.write())},
-        {DNNL_ARG_SCRATCHPAD, memory_at(forward_plan_.scratchpad_desc(), scratch)}};
-    if (workspace_bytes() > 0) {
-      arguments.emplace(DNNL_ARG_WORKSPACE, memory_at(forward_plan_.workspace_desc(), workspace));
-    }
-    const ThreadScope threads(device_);
-    forward_.execute(stream(), arguments);
+    forward_.run(device_, backend_, {bottom.read(), top.write(), workspace, scratch});
   }
 
   void backward(const Tensor& top_gradient, const Tensor& bottom_gradient, const void* workspace,
                 void* scratch) override {
-    CREMA_ASSERT(backward_plan_.has_value());
-    std::unordered_map<int, memory> arguments = {
-        {DNNL_ARG_DIFF_DST, memory_at(backward_plan_->diff_dst_desc(), top_gradient.read())},
-        {DNNL_ARG_DIFF_SRC, memory_at(backward_plan_->diff_src_desc(), bottom_gradient.write())},
-        {DNNL_ARG_SCRATCHPAD, memory_at(backward_plan_->scratchpad_desc(), scratch)}};
-    if (workspace_bytes() > 0) {
-      arguments.emplace(DNNL_ARG_WORKSPACE, memory_at(backward_plan_->workspace_desc(), workspace));
-    }
-    const ThreadScope threads(device_);
-    backward_.execute(stream(), arguments);
+    CREMA_ASSERT(static_cast<bool>(backward_));
+    backward_.run(device_, backend_,
+                  {top_gradient.read(), bottom_gradient.write(), workspace, scratch});
   }
 
   void write_mask(const void*, const Tensor&) override { CREMA_ASSERT(!"planned without a mask"); }
 
-  std::size_t workspace_bytes() const override {
-    return max_ && backward_plan_ ? forward_plan_.workspace_desc().get_size() : 0;
-  }
-  std::size_t scratch_bytes() const override {
-    const std::size_t forward = forward_plan_.scratchpad_desc().get_size();
-    return backward_plan_ ? std::max(forward, backward_plan_->scratchpad_desc().get_size())
-                          : forward;
-  }
-  std::string engine() const override {
-    return std::string("onednn ") + forward_plan_.impl_info_str();
-  }
+  std::size_t workspace_bytes() const override { return workspace_bytes_; }
+  std::size_t scratch_bytes() const override { return scratch_bytes_; }
+  std::string engine() const override { return engine_; }
 
  private:
-  dnnl::stream& stream() const { return device_.backend<DnnlBackend>().stream; }
-  memory memory_at(const memory::desc& desc, const void* data) const {
-    return {desc, device_.backend<DnnlBackend>().engine, const_cast<void*>(data)};
-  }
-
   Device& device_;
-  Forward::primitive_desc forward_plan_;
-  Forward forward_;
-  std::optional<Backward::primitive_desc> backward_plan_;
-  Backward backward_;
-  bool max_;
+  DnnlBackend& backend_;
+  std::string engine_;
+  std::size_t workspace_bytes_, scratch_bytes_;
+  DnnlCall forward_, backward_;
 };
 
 }  // namespace
@@ -126,8 +113,8 @@ std::unique_ptr<Pooling> make_onednn_pooling(Device& device, const PoolingShape&
   if (!algorithm) return refuse("it counts padding in the average otherwise than Caffe");
 
   const auto tag = is_channels_last(layout) ? memory::format_tag::nhwc : memory::format_tag::nchw;
-  const memory::desc bottom(s.bottom().dims(), memory::data_type::f32, tag);
-  const memory::desc top(s.top().dims(), memory::data_type::f32, tag);
+  const memory::desc bottom(dims_of(s.bottom()), memory::data_type::f32, tag);
+  const memory::desc top(dims_of(s.top()), memory::data_type::f32, tag);
   const memory::dims stride = {s.stride_h, s.stride_w}, kernel = {s.kernel_h, s.kernel_w};
   const memory::dims left = {s.pad_h, s.pad_w}, right = {right_h, right_w};
   const dnnl::engine& engine = device.backend<DnnlBackend>().engine;
@@ -146,8 +133,7 @@ std::unique_ptr<Pooling> make_onednn_pooling(Device& device, const PoolingShape&
       backward_plan.emplace(Backward::desc(*algorithm, bottom, top, stride, kernel, left, right),
                             user_scratchpad(), engine, forward_plan);
     }
-    return std::make_unique<OnednnPooling>(device, forward_plan, backward_plan,
-                                           s.method == PoolMethod::kMax);
+    return std::make_unique<OnednnPooling>(device, forward_plan, backward_plan);
   } catch (const dnnl::error& error) {
     return refuse(error.what());
   }

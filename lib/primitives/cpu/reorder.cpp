@@ -1,3 +1,5 @@
+// Layouts in oneDNN's words. One blob may be described under several shapes (groups as an axis,
+// positions as one axis): a reorder needs one that both sides share.
 #include "primitives/cpu/reorder.h"
 
 #include "base/error.h"

@@ -1,5 +1,5 @@
-// The plugin opens on a machine without a GPU and holds the loops that nvcc made of the layers' own
-// sources.
+// The plugin opens on a machine without a GPU and holds the loops that nvcc made of the layers' and
+// primitives' own sources.
 #include <dlfcn.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -30,9 +30,26 @@ std::vector<std::string> loops_of(void* plugin) {
 TEST(CudaPlugin, HoldsTheDeviceLoops) {
   void* const plugin = dlopen(CREMA_CUDA_PLUGIN, RTLD_NOW | RTLD_LOCAL);
   ASSERT_NE(plugin, nullptr) << dlerror();
-  EXPECT_THAT(loops_of(plugin),
-              IsSupersetOf({"relu.forward", "relu.backward", "sigmoid.forward", "sigmoid.backward",
-                            "tanh.forward", "tanh.backward"}));
+  EXPECT_THAT(loops_of(plugin), IsSupersetOf({"col2im",
+                                              "dropout",
+                                              "dropout.channels_last",
+                                              "im2col",
+                                              "lrn.backward",
+                                              "lrn.forward",
+                                              "pooling.backward",
+                                              "pooling.forward",
+                                              "relu.backward",
+                                              "relu.forward",
+                                              "relu.leaky.backward",
+                                              "relu.leaky.forward",
+                                              "relu.negative_slope.backward",
+                                              "relu.negative_slope.forward",
+                                              "sigmoid.backward",
+                                              "sigmoid.forward",
+                                              "softmax.backward",
+                                              "softmax.forward",
+                                              "tanh.backward",
+                                              "tanh.forward"}));
   dlclose(plugin);
 }
 

@@ -88,6 +88,9 @@ TEST(DataSource, WrapsWithinABatchAndKnowsWhereItemsCameFrom) {
   EXPECT_THAT(second.data, ElementsAre(3, 4, 5, 6, 7, 8, 4, 5, 6, 7, 8, 9, 0, 1, 2, 3, 4, 5));
   EXPECT_EQ(reader->describe(1), "record \"00000004\" of " + folder / "db");
   EXPECT_EQ(reader->describe(2), "record \"00000000\" of " + folder / "db");
+  EXPECT_EQ(reader->describe(3), "");
+  EXPECT_EQ(reader->describe(-1), "");
+  EXPECT_EQ(open(data_layer(folder / "db", 3))->describe(0), "");  // nothing read yet
   EXPECT_EQ(reader->position(), 6u);
 
   const auto large = open(data_layer(folder / "db", 12));

@@ -219,7 +219,8 @@ TEST_F(Hdf5Source, ListsAndParametersThatCannotBe) {
   caffe::LayerParameter layer = hdf5_layer(list_, 1);
   layer.mutable_transform_param()->set_scale(2);
   EXPECT_EQ(open_error(layer),
-            "HDF5Data hands its data on as they are: transform_param is not allowed");
+            "transform_param has no effect on HDF5 data: transform the values in the file, or with "
+            "layers behind this one");
   EXPECT_THAT(open_error(hdf5_layer(folder_ / "no.txt", 1)), HasSubstr(folder_ / "no.txt"));
   write_file(list_, "\n \r\n");
   EXPECT_EQ(open_error(hdf5_layer(list_, 1)), list_ + " lists no HDF5 files");

@@ -89,9 +89,6 @@ TEST(Blas, Elementwise) {
       for (std::size_t i = 0; i < y.size(); ++i) {
         ASSERT_NEAR(static_cast<double>(y[i]), static_cast<double>(before[i] + 0.5f * x[i]), 1e-6);
       }
-      y = before;
-      scale(*device, n, -3, y.data());
-      for (std::size_t i = 0; i < y.size(); ++i) ASSERT_EQ(y[i], before[i] * -3);
       fill(*device, n, 4, y.data());
       for (const float value : y) ASSERT_EQ(value, 4);
     }
@@ -129,15 +126,13 @@ TEST(Blas, SumsInDouble) {
   for (const int threads : {1, 2}) {
     const auto device = make_cpu_device(threads);
     for (const std::int64_t n : {0, 1, 15, 17, 1000003}) {
-      const auto x = random_values<float>(n, 1), y = random_values<float>(n, 2);
-      long double squares = 0, products = 0;
-      for (std::size_t i = 0; i < x.size(); ++i) {
-        squares += static_cast<long double>(x[i]) * static_cast<long double>(x[i]);
-        products += static_cast<long double>(x[i]) * static_cast<long double>(y[i]);
+      const auto x = random_values<float>(n, 1);
+      long double squares = 0;
+      for (const float value : x) {
+        squares += static_cast<long double>(value) * static_cast<long double>(value);
       }
       EXPECT_NEAR(sum_of_squares(*device, n, x.data()), static_cast<double>(squares), 1e-6);
-      EXPECT_NEAR(dot(*device, n, x.data(), y.data()), static_cast<double>(products), 1e-6);
-      EXPECT_EQ(dot(*device, n, x.data(), y.data()), dot(*device, n, x.data(), y.data()));
+      EXPECT_EQ(sum_of_squares(*device, n, x.data()), sum_of_squares(*device, n, x.data()));
     }
   }
 }

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <stdexcept>
 #include <thread>
 #include <vector>
 
@@ -65,6 +66,28 @@ TEST(ParallelFor, InsideItselfRunsInTheCaller) {
       },
       1000000);
   for (const int count : visits) ASSERT_EQ(count, 1);
+}
+
+TEST(ParallelFor, WhatABodyThrowsReachesTheCallerWhenAllAreDone) {
+  for (const int threads : {1, 2, 5}) {
+    const auto device = make_cpu_device(threads);
+    std::atomic<int> done{0};
+    const auto throw_in_the_last = [&] {
+      parallel_ranges(*device, 5, 1000000, [&](std::int64_t, std::int64_t end) {
+        if (end == 5) throw std::runtime_error("the last");
+        ++done;
+      });
+    };
+    EXPECT_THROW(throw_in_the_last(), std::runtime_error);
+    EXPECT_EQ(done, threads - 1);
+    EXPECT_THROW(parallel_for(
+                     Cpu{}, *device, 5, [](std::int64_t i) { throw i; }, 1000000),
+                 std::int64_t);
+    std::atomic<int> visits{0};  // and all is well afterwards
+    parallel_for(
+        Cpu{}, *device, 5, [&](std::int64_t) { ++visits; }, 1000000);
+    EXPECT_EQ(visits, 5);
+  }
 }
 
 TEST(ThreadScope, GrantsTheThreadsOfTheDeviceAndGivesThemBack) {

@@ -53,6 +53,24 @@ TEST(Accuracy, AnyAxis) {
             0.75f);
 }
 
+TEST(Accuracy, EmptyBatch) {
+  const Result result = of(layer("", "top: 'a' top: 'each'"), blob({0, 3}, {}), blob({0}, {}));
+  EXPECT_EQ(result.tops[0].values[0], 0);
+  EXPECT_THAT(result.tops[1].values, testing::ElementsAre(0, 0, 0));
+}
+
+TEST(Accuracy, ClassesAlongAxis0) {
+  // More classes than labels: items are those of the labels, not of the scores.
+  const Blob scores = blob({3, 2}, {1, 0, 2, 5, 0, 3});
+  EXPECT_EQ(of(layer("axis: 0"), scores, blob({2}, {1, 0})).tops[0].values[0], 0.5f);
+  EXPECT_EQ(error_of([&] {
+              of(layer("axis: 0"), scores, blob({2}, {1, 7}));
+            }),
+            "label 7 of item 1 is not in 0..2 (labels start at 0)");
+  EXPECT_EQ(error_of([] { of(layer("axis: 0"), spread({3}), blob({}, {4})); }),
+            "label 4 of item 0 is not in 0..2 (labels start at 0)");
+}
+
 TEST(Accuracy, Errors) {
   EXPECT_EQ(infer_error(layer("top_k: 4"), {{2, 3}, {2}}),
             "accuracy_param.top_k 4 is not in 1..3, the number of classes");

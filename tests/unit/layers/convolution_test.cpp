@@ -1,3 +1,5 @@
+#include <limits>
+
 #include "op_harness.h"
 
 namespace crema::test {
@@ -112,6 +114,26 @@ TEST(Convolution, CountsWork) {
 
 TEST(Convolution, AcceptsCudnnAsAHint) {
   EXPECT_NO_THROW(make(layer("num_output: 1 kernel_size: 1 engine: CUDNN"))->infer({{1, 1, 2, 2}}));
+}
+
+TEST(Convolution, SizesBeyond64Bits) {
+  const std::vector<Shape> image = {{2, 4, 5, 5}};
+  const std::string largest = "4294967295";
+  EXPECT_EQ(
+      infer_error(layer("num_output: 1 kernel_size: " + largest + " dilation: " + largest), image),
+      "the kernel 4294967295 (dilation 4294967295) is larger than the padded input: input 5 "
+      "(2x4x5x5), pad 0 on both sides");
+  EXPECT_EQ(infer_error(layer("num_output: 1 kernel_size: " + largest), image),
+            "the kernel 4294967295 is larger than the padded input: input 5 (2x4x5x5), pad 0 on "
+            "both sides");
+  EXPECT_THAT(infer_error(layer("num_output: 1 kernel_size: 1 pad: " + largest), image),
+              testing::HasSubstr("too large"));
+  const std::int64_t endless = std::numeric_limits<std::int64_t>::max();
+  EXPECT_EQ(infer_error(layer("num_output: 1 kernel_size: 1 pad: 1"), {{0, 1, endless}}),
+            "the padded input is too large: 9223372036854775807, pad 1 on both sides");
+  EXPECT_EQ(
+      infer_error(layer("num_output: 16777216 kernel_size: 1"), {{1, 1 << 24, 1 << 10, 1 << 10}}),
+      "the layer is too large: a pass takes more than 72057594037927936 multiply-adds");
 }
 
 TEST(Convolution, Errors) {

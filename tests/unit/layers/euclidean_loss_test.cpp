@@ -20,6 +20,31 @@ TEST(EuclideanLoss, Checks) {
   EXPECT_EQ(make(kLayer)->default_loss_weight(), 1);
 }
 
+TEST(EuclideanLoss, EmptyBatch) {
+  const Result result =
+      run(*make(kLayer), {blob({0, 3}, {}), blob({0, 3}, {})}, {}, {blob({}, {1})});
+  EXPECT_EQ(result.tops[0].values[0], 0);
+}
+
+TEST(EuclideanLoss, IsTheSameEveryTimeOnSeveralThreads) {
+  const Blob a = spread({100, 1001}, -1, 1, 1), b = spread({100, 1001}, -1, 1, 2);
+  double expected = 0;
+  for (std::size_t i = 0; i < a.values.size(); ++i) {
+    const double difference = static_cast<double>(a.values[i]) - static_cast<double>(b.values[i]);
+    expected += difference * difference / 200;
+  }
+  RunOptions options;
+  options.backward = false;
+  for (const int threads : {1, 3}) {
+    options.threads = threads;
+    const float first = run(*make(kLayer), {a, b}, {}, {}, options).tops[0].values[0];
+    EXPECT_NEAR(first / expected, 1, 1e-6);
+    for (int i = 0; i < 3; ++i) {
+      EXPECT_EQ(run(*make(kLayer), {a, b}, {}, {}, options).tops[0].values[0], first);
+    }
+  }
+}
+
 TEST(EuclideanLoss, Errors) {
   EXPECT_EQ(
       infer_error(kLayer, {{3, 4}, {3, 5}}),

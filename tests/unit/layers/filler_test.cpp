@@ -20,8 +20,9 @@ caffe::FillerParameter filler(const std::string& text) {
 std::vector<float> filled(const std::string& text, const Shape& shape, std::uint64_t step = 0,
                           int threads = 1, std::uint64_t seed = 1) {
   std::vector<float> values(static_cast<std::size_t>(shape.count()), -99.0f);
-  fill(filler(text), shape, RandomStream(seed, stream_id("conv1", 0)), values.data(), step,
-       threads);
+  check_filler(filler(text), shape);
+  fill(*make_cpu_device(threads), filler(text), shape, RandomStream(seed, stream_id("conv1", 0)),
+       values.data(), step);
   return values;
 }
 
@@ -115,12 +116,16 @@ TEST(Filler, Bilinear) {
 }
 
 TEST(Filler, DependsOnStreamAndStepOnly) {
-  for (const char* text : {"type: 'gaussian'", "type: 'uniform'", "type: 'xavier'"}) {
+  for (const char* text : {"type: 'gaussian'", "type: 'gaussian' sparse: 3", "type: 'uniform'",
+                           "type: 'xavier'", "type: 'msra'", "type: 'positive_unitball'"}) {
     const Shape shape = {7, 3001};
     EXPECT_EQ(filled(text, shape), filled(text, shape, 0, 3));
     EXPECT_NE(filled(text, shape), filled(text, shape, 1));
     EXPECT_NE(filled(text, shape), filled(text, shape, 0, 1, 2));
   }
+  EXPECT_EQ(filled("type: 'bilinear'", {50, 50, 4, 4}),
+            filled("type: 'bilinear'", {50, 50, 4, 4}, 0, 3));
+  EXPECT_THAT(filled("value: 2", {7, 3001}, 0, 3), testing::Each(2.0f));
 }
 
 TEST(Filler, Errors) {

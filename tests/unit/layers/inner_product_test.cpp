@@ -89,6 +89,8 @@ TEST(InnerProduct, Errors) {
   EXPECT_EQ(infer_error(layer("num_output: 2 bias_filler { type: 'xavire' }"), {{2, 3}}),
             "inner_product_param.bias_filler: unknown filler type \"xavire\"; did you mean "
             "\"xavier\"?");
+  EXPECT_EQ(infer_error(layer("num_output: 1073741824"), {{1 << 20, 1 << 20}}),
+            "the layer is too large: a pass takes more than 72057594037927936 multiply-adds");
 }
 
 }  // namespace

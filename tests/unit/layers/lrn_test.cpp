@@ -37,7 +37,7 @@ TEST(Lrn, Grid) {
   check_layer(layer("local_size: 9 alpha: 2"), {spread({1, 3, 3, 2})}, {});
   check_layer(layer("alpha: 0.0001"), image, {});
   check_layer(layer("k: 2 beta: 0.4"), image, {});
-  for (const char* size : {"1", "3", "7"}) {
+  for (const char* size : {"1", "3", "7", "99"}) {
     check_layer(layer(std::string("norm_region: WITHIN_CHANNEL alpha: 2 local_size: ") + size),
                 {spread({2, 2, 4, 5}, -2, 2)}, {});
   }
@@ -48,6 +48,9 @@ TEST(Lrn, Grid) {
 TEST(Lrn, Errors) {
   EXPECT_EQ(infer_error(layer("local_size: 4"), {{2, 3, 4, 4}}),
             "lrn_param.local_size 4 is even; it must be odd, so that the window has a middle");
+  EXPECT_THAT(
+      infer_error(layer("norm_region: WITHIN_CHANNEL local_size: 4294967295"), {{1, 1, 2, 2}}),
+      testing::HasSubstr("too large"));
   EXPECT_EQ(infer_error(layer(), {{2, 3}}),
             "the bottom must have 4 axes (N x C x H x W), not 2 (2x3)");
 }

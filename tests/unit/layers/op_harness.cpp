@@ -30,7 +30,13 @@ std::vector<Shape> param_shapes(const Inference& inference) {
 std::vector<LayoutChoice> choices_of(const Layer& layer, Device& device,
                                      const std::vector<Shape>& bottoms,
                                      const Inference& inference) {
-  const LayoutRequest request{device, bottoms, inference.tops, param_shapes(inference)};
+  // As if every gradient were wanted.
+  const LayoutRequest request{device,
+                              bottoms,
+                              inference.tops,
+                              param_shapes(inference),
+                              std::vector<char>(bottoms.size(), 1),
+                              std::vector<char>(inference.params.size(), 1)};
   if (!layer.any_layout()) {
     // Plain first, whatever the layer's order.
     std::vector<LayoutChoice> choices = layer.layouts(request);

@@ -59,6 +59,20 @@ TEST(DummyData, RandomValuesAreNewEachPass) {
   EXPECT_NE(run(*layer, {}, {}, {}, options).tops[0].values, first.tops[0].values);
 }
 
+TEST(DummyData, EachTopHasItsFiller) {
+  const auto layer = make(dummy(
+      "shape { dim: 3 } shape { dim: 0 dim: 2 } data_filler { type: 'uniform' min: 4 max: 5 } "
+      "data_filler { value: 2 }"));
+  for (const int threads : {1, 2}) {
+    RunOptions options;
+    options.threads = threads;
+    const Result result = run(*layer, {}, {}, {}, options);
+    EXPECT_THAT(result.tops[0].values,
+                testing::Each(testing::AllOf(testing::Ge(4.0f), testing::Lt(5.0f))));
+    EXPECT_TRUE(result.tops[1].values.empty());
+  }
+}
+
 TEST(DummyData, Errors) {
   EXPECT_EQ(infer_error(dummy(""), {}),
             "dummy_data_param.shape is given 0 times for 2 tops; give it once or once a top");

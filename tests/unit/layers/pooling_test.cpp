@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "op_harness.h"
 
@@ -65,6 +66,16 @@ TEST(Pooling, Grid) {
   }
   check_layer(layer("kernel_size: 2 stride: 2", R"(top: "y" top: "mask")"), {spread({2, 3, 5, 4})},
               {}, 0);
+}
+
+TEST(Pooling, SizesBeyond64Bits) {
+  const std::int64_t endless = std::numeric_limits<std::int64_t>::max();
+  EXPECT_EQ(infer_error(layer("kernel_size: 4294967295"), {{2, 4, 5, 5}}),
+            "the kernel 4294967295 is larger than the padded input: height 5, pad 0 on both sides");
+  EXPECT_EQ(infer_error(layer("kernel_size: 2 pad: 1"), {{0, 1, endless, 1}}),
+            "the padded input is too large: 9223372036854775807, pad 1 on both sides");
+  EXPECT_THAT(infer_error(layer("kernel_size: 4294967295 pad: 4294967294"), {{1, 1, 5, 5}}),
+              testing::HasSubstr("too large"));
 }
 
 TEST(Pooling, Errors) {

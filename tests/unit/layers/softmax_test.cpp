@@ -153,7 +153,30 @@ TEST(SoftmaxLoss, Labels) {
             "label 3 of item 1, position 1 is not in 0..2 (labels start at 0)");
 }
 
+TEST(SoftmaxLoss, EmptyBatch) {
+  for (const char* mode : {"FULL", "VALID", "BATCH_SIZE", "NONE"}) {
+    const std::string text = loss(std::string("loss_param { normalization: ") + mode + " }");
+    const Result result = run(*make(text), {blob({0, 3}, {}), blob({0}, {})}, {}, {blob({}, {1})});
+    EXPECT_EQ(result.tops[0].values[0], 0);
+    EXPECT_TRUE(result.bottom_gradients[0].values.empty());
+  }
+  const Result planes =
+      run(*make(loss()), {blob({2, 3, 0, 4}, {}), blob({2, 1, 0, 4}, {})}, {}, {blob({}, {1})});
+  EXPECT_EQ(planes.tops[0].values[0], 0);
+}
+
+TEST(SoftmaxLoss, ClassesAlongAxis0) {
+  const std::string text = loss("softmax_param { axis: 0 }");
+  check_layer(text, {spread({3, 3}, -2, 2), blob({3}, {0, 2, 1})}, {});
+  EXPECT_EQ(error_of([&] {
+              run(*make(text), {spread({3, 3}), blob({3}, {0, 5, 1})}, {}, {});
+            }),
+            "label 5 of item 1 is not in 0..2 (labels start at 0)");
+}
+
 TEST(SoftmaxLoss, Errors) {
+  EXPECT_EQ(infer_error(loss(), {{2, 0}, {2}}),
+            "softmax_param.axis: axis 1 of 2x0 holds no classes");
   EXPECT_EQ(
       infer_error(loss(), {{2, 3, 2}, {2}}),
       "bottom 0 is 2x3x2: it needs 4 labels, one for every 3 scores, but bottom 1 holds 2 (2)");

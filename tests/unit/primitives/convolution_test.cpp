@@ -294,10 +294,40 @@ TEST(Convolution, SaysWhyOnednnDeclines) {
                             {1, 1, 1, 1})),
             "onednn: it has 1 to 3 spatial axes, not 4");
   EXPECT_EQ(refusal_of(square(2, 5, 9, 1, 7, 1, 2)),
-            "onednn: a strided 1x1 kernel on fewer than 8 channels");
+            "onednn: the gradient of a strided 1x1 kernel on fewer than 8 channels");
   EXPECT_EQ(refusal_of(square(0, 4, 6, 1, 5, 3)), "onednn: the blob is empty");
   EXPECT_EQ(refusal_of(square(2, 16, 16, 1, 8, 3)),
             "onednn: it wants channels-last, not plain to plain");
+}
+
+// An engine that lacks a gradient is offered where nobody wants it, and there alone.
+TEST(Convolution, LayoutsDependOnTheGradientsThatAreWanted) {
+  if (!testing::onednn_is_fast()) GTEST_SKIP() << "oneDNN runs im2col on this processor";
+  const auto device = make_cpu_device(1);
+  for (const std::int64_t channels : {2, 3, 5, 7}) {
+    const ConvolutionShape s = square(2, channels, 9, 1, 7, 1, 2);
+    const Reference r(s, 17);
+    EXPECT_EQ(convolution_layouts(*device, s, true, true).size(), 1u);
+    EXPECT_EQ(convolution_layouts(*device, s, false, true).size(), 1u);
+    const std::vector<ConvolutionLayouts> choices = convolution_layouts(*device, s, true, false);
+    ASSERT_EQ(choices.size(), 2u);
+    const ConvolutionLayouts& layouts = choices.front();
+    const ConvolutionPlan plan =
+        plan_convolution(*device, s, layouts.bottom, layouts.top, layouts.weights, true, false);
+    EXPECT_THAT(plan.convolution->engine(), ::testing::StartsWith("onednn "));
+    const Blob x(*device, s.bottom(), layouts.bottom, r.x), y(*device, s.top(), layouts.top);
+    const Blob dy(*device, s.top(), layouts.top, r.dy), dx(*device, s.bottom(), layouts.bottom);
+    const Blob w(*device, s.weights(), layouts.weights, r.w), b(*device, Shape{9}, Layout(), r.b);
+    const std::size_t bytes = plan.convolution->scratch_bytes();
+    Buffer scratch(*device, bytes + 256);
+    auto* const guard = static_cast<unsigned char*>(scratch.data()) + bytes;
+    std::fill(guard, guard + 256, 0xAB);
+    plan.convolution->forward(x.tensor(), w.tensor(), b.tensor(), y.tensor(), scratch.data());
+    plan.convolution->backward_bottom(dy.tensor(), w.tensor(), dx.tensor(), scratch.data());
+    EXPECT_TRUE(std::all_of(guard, guard + 256, [](unsigned char c) { return c == 0xAB; }));
+    EXPECT_LT(distance(y.plain(), r.y), 1e-5);
+    EXPECT_LT(distance(dx.plain(), r.dx), 1e-5);
+  }
 }
 
 TEST(Convolution, FrozenWeightsAndFrozenBias) {

@@ -97,7 +97,7 @@ TEST(TrainingLogTest, SnapshotsInCaffesWords) {
 TEST(TrainingLogTest, IterationsAreSilent) {
   TrainingLog log(50, 0, 1000);
   const LogLines sink;
-  log.on_iteration(1, 1000);
+  log.on_iteration(1);
   EXPECT_TRUE(sink.lines.empty());
 }
 

@@ -15,8 +15,8 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
 std::string newest_snapshot(const std::string& prefix) {
-  const std::vector<std::string> good = good_snapshots(prefix);
-  return good.empty() ? "" : good.front();
+  const std::vector<std::string> states = snapshots_of(prefix);
+  return states.empty() ? "" : states.front();
 }
 
 /// A state and weights, readable but of no net in particular.
@@ -61,7 +61,7 @@ TEST(NewestSnapshotTest, IsTheHighestIterationOfThePrefix) {
   EXPECT_EQ(newest_snapshot(prefix), prefix + "_iter_11.solverstate.h5");
 }
 
-TEST(NewestSnapshotTest, PassesOverBrokenOnes) {
+TEST(FirstUsableWeightsTest, PassesOverBrokenSnapshots) {
   const Scratch scratch;
   const std::string prefix = scratch.path("a");
   for (const int iteration : {1, 2, 3, 4}) {
@@ -71,9 +71,12 @@ TEST(NewestSnapshotTest, PassesOverBrokenOnes) {
   boost::filesystem::remove(prefix + "_iter_4.caffemodel");
   boost::filesystem::resize_file(prefix + "_iter_3.caffemodel", 5);
   scratch.write("a_iter_2.solverstate", "<html>");
-  EXPECT_EQ(newest_snapshot(prefix), prefix + "_iter_1.solverstate");
+  EXPECT_EQ(first_usable_weights(snapshots_of(prefix)).file, prefix + "_iter_1.caffemodel");
+  // When none is left, the error is that of the last.
   boost::filesystem::remove(prefix + "_iter_1.solverstate");
-  EXPECT_EQ(newest_snapshot(prefix), "");
+  EXPECT_NE(
+      error_of([&] { first_usable_weights(snapshots_of(prefix)); }).find("a_iter_2.solverstate"),
+      std::string::npos);
 }
 
 TEST(NewestSnapshotTest, APrefixWithoutFolderMeansTheWorkingFolder) {
@@ -85,15 +88,15 @@ TEST(NewestSnapshotTest, APrefixWithoutFolderMeansTheWorkingFolder) {
   boost::filesystem::current_path(before);
 }
 
-TEST(GoodSnapshotsTest, AreAllThatCanBeReadNewestFirst) {
+TEST(SnapshotsOfTest, AreAllOfThePrefixNewestFirst) {
   const Scratch scratch;
   const std::string prefix = scratch.path("a");
   for (const int iteration : {8, 9, 10}) {
     write_snapshot(prefix, iteration, WeightFormat::kBinary);
   }
-  scratch.write("a_iter_9.solverstate", "");
-  EXPECT_THAT(good_snapshots(prefix),
-              ElementsAre(prefix + "_iter_10.solverstate", prefix + "_iter_8.solverstate"));
+  EXPECT_THAT(snapshots_of(prefix),
+              ElementsAre(prefix + "_iter_10.solverstate", prefix + "_iter_9.solverstate",
+                          prefix + "_iter_8.solverstate"));
 }
 
 TEST(ResolveSnapshotsTest, TakesAFileAnIterationOrAuto) {

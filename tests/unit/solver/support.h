@@ -78,7 +78,7 @@ inline std::string classifier(const std::string& rows) {
 /// Keeps all that a solver tells.
 class Recorder : public TrainingListener {
  public:
-  void on_iteration(int iteration, int) override {
+  void on_iteration(int iteration) override {
     if (at_iteration) at_iteration(iteration);
   }
   void on_display(const TrainingProgress& progress) override { displays.push_back(progress); }

@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <utility>
+#include <vector>
+
 #include "../proto/scratch.h"
 
 namespace crema {
@@ -40,6 +44,33 @@ TEST(ShapeTest, MoreThan32AxesAreRefused) {
   EXPECT_EQ(Shape(std::vector<std::int64_t>(32, 1)).axes(), 32);
   EXPECT_EQ(error_of([] { Shape(std::vector<std::int64_t>(33, 1)); }),
             "a shape has at most 32 axes, not 33");
+}
+
+TEST(ShapeTest, LongAndShortShapesAreTheSame) {
+  for (const int axes : {0, 1, 5, 6, 7, 32}) {
+    std::vector<std::int64_t> dims(static_cast<std::size_t>(axes), 2);
+    if (axes > 0) dims.back() = 3;
+    const Shape shape(dims);
+    EXPECT_EQ(shape.axes(), axes);
+    EXPECT_TRUE(std::equal(dims.begin(), dims.end(), shape.dims().begin(), shape.dims().end()));
+    Shape copy = shape;
+    EXPECT_EQ(copy, shape);
+    const Shape moved = std::move(copy);
+    EXPECT_EQ(moved, shape);
+    copy = Shape{7};
+    EXPECT_EQ(copy.str(), "7");
+    copy = shape;
+    EXPECT_EQ(copy, shape);
+    if (axes == 0) continue;
+    EXPECT_EQ(shape.with(0, 9)[0], 9);
+    EXPECT_EQ(shape.with(0, 9).count_from(1), shape.count_from(1));
+    EXPECT_LT(shape, shape.with(axes - 1, 4));
+    dims.push_back(1);
+    if (axes < 32) {
+      EXPECT_LT(shape, Shape(dims));
+      EXPECT_NE(shape, Shape(dims));
+    }
+  }
 }
 
 TEST(ShapeTest, CountsThatDoNotFitAreRefused) {

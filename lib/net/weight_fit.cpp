@@ -1,0 +1,29 @@
+// One rule for loading and for describe-net.
+#include "net/weight_fit.h"
+
+#include <fmt/format.h>
+
+namespace crema {
+
+std::string misfit(const Graph& graph, const Node& node, const StoredLayer& stored, bool hdf5) {
+  const std::size_t count = node.params.size();
+  if (stored.blobs.size() > count || (stored.blobs.size() < count && !hdf5)) {
+    return fmt::format("the file holds {} blobs, the net's layer has {} parameters",
+                       stored.blobs.size(), count);
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    const ParamNode& param = graph.params[static_cast<std::size_t>(node.params[i])];
+    const Node& owner = graph.nodes[static_cast<std::size_t>(param.owner)];
+    const bool present = i < stored.blobs.size() && stored.blobs[i].present;
+    if (!present && &owner == &node) return fmt::format("blob {} is not in the file", i);
+    if (!present) continue;
+    const StoredBlob& blob = stored.blobs[i];
+    if (!fits(blob, node.param_shapes[i])) {
+      return fmt::format("blob {} has shape {} in the file, {} in the net", i, blob.shape.str(),
+                         node.param_shapes[i].str());
+    }
+  }
+  return "";
+}
+
+}  // namespace crema

@@ -9,7 +9,8 @@
 DEFINE_string(gpu, "", "GPU ids or all");
 DEFINE_string(devices, "", "cpu: run on the CPU even if the solver says solver_mode: GPU");
 DEFINE_int32(threads, 0,
-             "threads on the CPU; 0: one a core. Results are bit-equal at a fixed number");
+             "threads on the CPU; 0: OMP_NUM_THREADS, else one a core. Results are bit-equal at a "
+             "fixed number");
 DEFINE_int32(level, 0, "level of the net's state");
 DEFINE_string(stage, "", "stages of the net's state, separated by commas");
 

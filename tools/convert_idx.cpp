@@ -1,5 +1,5 @@
 // convert-idx: MNIST-like IDX files to an LMDB.
-#include <cstdio>
+#include <fmt/format.h>
 #include <optional>
 #include <string>
 #include <vector>
@@ -37,7 +37,7 @@ int run(const std::vector<std::string>& arguments) {
                                  progress->update(done);
                                });
   }
-  std::printf("%s: %s records\n", arguments[2].c_str(), crema::with_thousands(count).c_str());
+  crema::print(fmt::format("{}: {} records\n", arguments[2], crema::with_thousands(count)));
   return 0;
 }
 

@@ -4,8 +4,11 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cerrno>
 #include <cstdio>
 #include <numeric>
+
+#include "base/error.h"
 
 namespace crema {
 namespace {
@@ -67,7 +70,11 @@ std::string did_you_mean(std::string_view name, const std::vector<std::string>& 
   return nearest.empty() ? "" : fmt::format("; did you mean \"{}\"?", nearest);
 }
 
-void print(const std::string& text) { std::fputs(text.c_str(), stdout); }
+void print(const std::string& text) {
+  errno = 0;
+  const bool written = std::fputs(text.c_str(), stdout) >= 0 && std::fflush(stdout) == 0;
+  require_system(written || errno == EPIPE, "cannot write to standard output");
+}
 
 std::string with_thousands(long long value) {
   std::string digits = std::to_string(value);

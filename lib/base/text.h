@@ -16,7 +16,7 @@ std::string nearest_name(std::string_view name, const std::vector<std::string>& 
 /// `; did you mean "X"?` for the nearest candidate, or "".
 std::string did_you_mean(std::string_view name, const std::vector<std::string>& candidates);
 
-/// To standard output; a reader that went away (`| head`) is no error.
+/// To standard output. A reader that went away (`| head`) is no error, a full disk is.
 void print(const std::string& text);
 
 /// 1234567 as "1,234,567".

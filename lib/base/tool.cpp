@@ -3,7 +3,6 @@
 #include <gflags/gflags.h>
 #include <glog/logging.h>
 
-#include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
@@ -101,14 +100,6 @@ void start_logging(const char* program) {
 /// Not fmt::print, which throws when nobody reads the other end.
 void say(const std::string& text) { std::fputs(text.c_str(), stderr); }
 
-/// A table that did not reach its file is an error; one that nobody wanted to the end (`| head`) is
-/// not.
-void flush_output() {
-  errno = 0;
-  const bool written = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
-  require_system(written || errno == EPIPE, "cannot write to standard output");
-}
-
 int usage_error(const ToolInfo& info, const char* text) {
   say(fmt::format("{}: {}\nusage: {}\n(--help tells more)\n", info.name, text, info.synopsis));
   return 2;
@@ -142,9 +133,7 @@ int run_tool(int argc, char** argv, const ToolInfo& info,
     }
     check_processor();
     start_logging(argv[0]);
-    const int code = body(arguments);
-    flush_output();
-    return code;
+    return body(arguments);
   } catch (const UsageError& error) {
     return usage_error(info, error.what());
   } catch (const Error& error) {

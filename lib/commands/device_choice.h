@@ -11,7 +11,7 @@ namespace crema {
 struct DeviceChoice {
   std::string gpu;      ///< --gpu: ids or "all"; "" none
   std::string devices;  ///< --devices: "cpu" or ""
-  int threads = 0;      ///< --threads: 0 = one a core
+  int threads = 0;      ///< --threads: 0 = OMP_NUM_THREADS, else one a core
 };
 
 /// User error when a GPU is asked for: this build runs on the CPU.

@@ -63,7 +63,7 @@ struct MemoryPlan {
   static constexpr std::size_t kNowhere = ~std::size_t{0};
   std::vector<std::size_t> data, gradient;                        ///< by value
   std::vector<std::size_t> workspace, scratch, backward_scratch;  ///< by node
-  /// Values that keep their memory between passes (inputs, constants) lie outside the arena, in a
+  /// Values that keep their memory between passes (inputs) lie outside the arena, in a
   /// buffer of the value named here: their own index, or that of the value they are a view of; -1:
   /// in the arena.
   std::vector<int> persistent;

@@ -59,6 +59,38 @@ TEST(NetWeightsTest, SurviveTheWayThroughAFileInBothFormats) {
   }
 }
 
+TEST(NetWeightsTest, Hdf5HoldsSharedParametersInTheirOwnerAlone) {
+  const auto device = make_cpu_device(1);
+  const std::string text = "name: \"n\" " + input_layer("x", "2x4") + R"(
+layer { name: "a" type: "InnerProduct" bottom: "x" top: "a" param { name: "w" } param { name: "b" }
+  inner_product_param { num_output: 4 weight_filler { type: "xavier" } } }
+layer { name: "t" type: "InnerProduct" bottom: "a" top: "t" param { name: "w" } param { name: "b" }
+  inner_product_param { num_output: 4 } })";
+  const Net from(net_of(text), *device, seeded(1));
+  Net to(net_of(text), *device, seeded(2));
+  const StoredWeights weights = stored(from.to_proto(false, true), WeightFormat::kHdf5);
+  ASSERT_NE(weights.find("t"), nullptr);
+  EXPECT_THAT(weights.find("t")->blobs, IsEmpty());
+  to.load(weights);
+  EXPECT_EQ(to.read_params("t"), from.read_params("a"));
+}
+
+TEST(NetWeightsTest, LayersOfOneNameReadTheirOwn) {
+  const auto device = make_cpu_device(1);
+  const std::string text = "name: \"n\" " + input_layer("x", "2x4") + R"(
+layer { name: "fc" type: "InnerProduct" bottom: "x" top: "a"
+  inner_product_param { num_output: 4 weight_filler { type: "xavier" } } }
+layer { name: "fc" type: "InnerProduct" bottom: "a" top: "b"
+  inner_product_param { num_output: 5 weight_filler { type: "xavier" } } })";
+  Net from(net_of(text), *device, seeded(1)), to(net_of(text), *device, seeded(2));
+  to.load(stored(from.to_proto(), WeightFormat::kBinary));
+  for (Net* net : {&from, &to}) {
+    net->write_blob("x", random_values(8, 3));
+    net->forward();
+  }
+  EXPECT_EQ(to.read_blob("b"), from.read_blob("b"));
+}
+
 TEST(NetWeightsTest, ParametersArePlainForTheUser) {
   const auto device = make_cpu_device(1);
   Net net(net_of(kNet), *device, seeded(1));

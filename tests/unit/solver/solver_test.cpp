@@ -292,6 +292,24 @@ TEST(SolverTest, AMissingSnapshotFolderIsFoundBeforeTraining) {
   EXPECT_EQ(construction_error(text + prefix + "snapshot_after_train: false"), "");
 }
 
+TEST(SolverTest, ASnapshotThatCannotBeWrittenIsFoundBeforeTraining) {
+  const Scratch scratch;
+  const std::string text = R"(
+    base_lr: 0.1 lr_policy: "fixed" max_iter: 1 random_seed: 1 snapshot_format: HDF5
+    net_param {
+      layer { name: "d" type: "DummyData" top: "x" top: "y" dummy_data_param { shape { dim: 1 dim: 2 } } }
+      layer { name: "inception/1x1" type: "InnerProduct" bottom: "x" top: "p"
+              inner_product_param { num_output: 2 } }
+      layer { name: "l" type: "EuclideanLoss" bottom: "p" bottom: "y" top: "l" } }
+    snapshot_prefix: ")" + scratch.path("s") +
+                           "\"";
+  EXPECT_EQ(
+      construction_error(text),
+      "solver.prototxt:2: layer \"inception/1x1\": a name with a slash cannot be saved as HDF5; "
+      "use snapshot_format: BINARYPROTO or rename the layer");
+  EXPECT_EQ(construction_error(text + " snapshot_after_train: false"), "");
+}
+
 TEST(SolverTest, BadFieldsAreErrorsBeforeTraining) {
   const std::string text = kScalar + "lr_policy: \"fixed\" base_lr: 1 snapshot_after_train: false ";
   const auto expect = [&](const std::string& field, const std::string& message) {

@@ -10,6 +10,7 @@ namespace crema {
 
 struct ReluValue {
   static constexpr bool kReadsBottom = false, kReadsTop = true;
+  static constexpr bool kZeroAtZero = true;
   static constexpr int kCost = 1;
   template <class T>
   CREMA_FUNCTOR T y(T x) const {
@@ -27,9 +28,12 @@ CREMA_FUNCTOR inline T leaky(T x, T slope) {
   return (x < 0 ? T(0) : x) + slope * (x < 0 ? x : T(0));
 }
 
-/// 0 < slope (or NaN, or whatever a user writes there, but not below 0).
+/// Backward looks at the top, which tells the sides apart unless the slope is below 0: then at the
+/// bottom.
+template <bool kBottom>
 struct LeakyReluValue {
-  static constexpr bool kReadsBottom = false, kReadsTop = true;
+  static constexpr bool kReadsBottom = kBottom, kReadsTop = !kBottom;
+  static constexpr bool kZeroAtZero = true;
   static constexpr int kCost = 1;
   float slope;
   template <class T>
@@ -37,74 +41,41 @@ struct LeakyReluValue {
     return leaky(x, T(slope));
   }
   template <class T>
-  CREMA_FUNCTOR T dx(T, T y, T dy) const {
-    return dy * (y > 0 ? T(1) : T(slope));
-  }
-};
-
-struct NegativeSlopeReluValue {
-  static constexpr bool kReadsBottom = true, kReadsTop = false;
-  static constexpr int kCost = 1;
-  float slope;
-  template <class T>
-  CREMA_FUNCTOR T y(T x) const {
-    return leaky(x, T(slope));
-  }
-  template <class T>
-  CREMA_FUNCTOR T dx(T x, T, T dy) const {
-    return dy * (x > 0 ? T(1) : T(slope));
+  CREMA_FUNCTOR T dx(T x, T y, T dy) const {
+    return dy * ((kBottom ? x : y) > 0 ? T(1) : T(slope));
   }
 };
 
 CREMA_POINTWISE("relu", ReluValue)
-CREMA_POINTWISE("relu.leaky", LeakyReluValue)
-CREMA_POINTWISE("relu.negative_slope", NegativeSlopeReluValue)
+CREMA_POINTWISE("relu.leaky", LeakyReluValue<false>)
+CREMA_POINTWISE("relu.negative_slope", LeakyReluValue<true>)
 
 }  // namespace crema
 
 #ifndef __CUDACC__
-#include "layers/fields.h"
-#include "layers/pointwise_op.h"
+#include "layers/pointwise_layer.h"
 
 namespace crema {
 namespace {
 
-class ReluLayer final : public Layer {
- public:
-  explicit ReluLayer(const caffe::LayerParameter& definition)
-      : Layer(definition), slope_(definition.relu_param().negative_slope()) {
-    note_engine(*this, definition.relu_param().engine() == caffe::ReLUParameter::CUDNN,
-                "relu_param.engine");
+std::unique_ptr<Layer> with_slope(const caffe::LayerParameter& definition) {
+  const float slope = definition.relu_param().negative_slope();
+  if (slope == 0) return std::make_unique<PointwiseLayer<ReluValue>>(definition, "relu");
+  if (slope < 0) {
+    return std::make_unique<PointwiseLayer<LeakyReluValue<true>>>(definition, "relu.negative_slope",
+                                                                  LeakyReluValue<true>{slope});
   }
-
-  Inference infer(const std::vector<Shape>& bottoms) const override {
-    Inference inference;
-    inference.tops = {bottoms[0]};
-    return inference;
-  }
-
-  bool any_layout() const override { return true; }
-  std::unique_ptr<Op> plan(const PlanRequest&) const override {
-    if (slope_ == 0) return std::make_unique<PointwiseOp<ReluValue>>("relu");
-    if (slope_ < 0) {
-      return std::make_unique<PointwiseOp<NegativeSlopeReluValue>>("relu.negative_slope",
-                                                                   NegativeSlopeReluValue{slope_});
-    }
-    return std::make_unique<PointwiseOp<LeakyReluValue>>("relu.leaky", LeakyReluValue{slope_});
-  }
-  bool backward_reads_bottom(int) const override { return slope_ < 0; }
-  bool backward_reads_top(int) const override { return !(slope_ < 0); }
-  bool forward_in_place() const override { return !(slope_ < 0); }
-  bool backward_in_place() const override { return true; }
-
- private:
-  float slope_;
-};
+  return std::make_unique<PointwiseLayer<LeakyReluValue<false>>>(definition, "relu.leaky",
+                                                                 LeakyReluValue<false>{slope});
+}
 
 }  // namespace
 
 std::unique_ptr<Layer> make_relu(const caffe::LayerParameter& definition) {
-  return std::make_unique<ReluLayer>(definition);
+  std::unique_ptr<Layer> layer = with_slope(definition);
+  note_engine(*layer, definition.relu_param().engine() == caffe::ReLUParameter::CUDNN,
+              "relu_param.engine");
+  return layer;
 }
 
 }  // namespace crema

@@ -11,6 +11,7 @@ namespace crema {
 
 struct SigmoidValue {
   static constexpr bool kReadsBottom = false, kReadsTop = true;
+  static constexpr bool kZeroAtZero = false;
   static constexpr int kCost = 16;
   template <class T>
   CREMA_FUNCTOR T y(T x) const {
@@ -27,42 +28,15 @@ CREMA_POINTWISE("sigmoid", SigmoidValue)
 }  // namespace crema
 
 #ifndef __CUDACC__
-#include "layers/fields.h"
-#include "layers/pointwise_op.h"
+#include "layers/pointwise_layer.h"
 
 namespace crema {
-namespace {
-
-class SigmoidLayer final : public Layer {
- public:
-  explicit SigmoidLayer(const caffe::LayerParameter& definition) : Layer(definition) {
-    note_engine(*this, definition.sigmoid_param().engine() == caffe::SigmoidParameter::CUDNN,
-                "sigmoid_param.engine");
-  }
-
-  Inference infer(const std::vector<Shape>& bottoms) const override {
-    Inference inference;
-    inference.tops = {bottoms[0]};
-    return inference;
-  }
-
-  // Not any layout: elements that pad a packed one would become 1/2.
-  std::vector<LayoutChoice> layouts(const LayoutRequest& request) const override {
-    return plain_or_channels_last(request);
-  }
-  std::unique_ptr<Op> plan(const PlanRequest&) const override {
-    return std::make_unique<PointwiseOp<SigmoidValue>>("sigmoid");
-  }
-  bool backward_reads_bottom(int) const override { return false; }
-  bool backward_reads_top(int) const override { return true; }
-  bool forward_in_place() const override { return true; }
-  bool backward_in_place() const override { return true; }
-};
-
-}  // namespace
 
 std::unique_ptr<Layer> make_sigmoid(const caffe::LayerParameter& definition) {
-  return std::make_unique<SigmoidLayer>(definition);
+  auto layer = std::make_unique<PointwiseLayer<SigmoidValue>>(definition, "sigmoid");
+  note_engine(*layer, definition.sigmoid_param().engine() == caffe::SigmoidParameter::CUDNN,
+              "sigmoid_param.engine");
+  return layer;
 }
 
 }  // namespace crema

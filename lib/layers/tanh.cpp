@@ -9,6 +9,7 @@ namespace crema {
 
 struct TanhValue {
   static constexpr bool kReadsBottom = false, kReadsTop = true;
+  static constexpr bool kZeroAtZero = true;
   static constexpr int kCost = 16;
   template <class T>
   CREMA_FUNCTOR T y(T x) const {
@@ -25,39 +26,15 @@ CREMA_POINTWISE("tanh", TanhValue)
 }  // namespace crema
 
 #ifndef __CUDACC__
-#include "layers/fields.h"
-#include "layers/pointwise_op.h"
+#include "layers/pointwise_layer.h"
 
 namespace crema {
-namespace {
-
-class TanhLayer final : public Layer {
- public:
-  explicit TanhLayer(const caffe::LayerParameter& definition) : Layer(definition) {
-    note_engine(*this, definition.tanh_param().engine() == caffe::TanHParameter::CUDNN,
-                "tanh_param.engine");
-  }
-
-  Inference infer(const std::vector<Shape>& bottoms) const override {
-    Inference inference;
-    inference.tops = {bottoms[0]};
-    return inference;
-  }
-
-  bool any_layout() const override { return true; }
-  std::unique_ptr<Op> plan(const PlanRequest&) const override {
-    return std::make_unique<PointwiseOp<TanhValue>>("tanh");
-  }
-  bool backward_reads_bottom(int) const override { return false; }
-  bool backward_reads_top(int) const override { return true; }
-  bool forward_in_place() const override { return true; }
-  bool backward_in_place() const override { return true; }
-};
-
-}  // namespace
 
 std::unique_ptr<Layer> make_tanh(const caffe::LayerParameter& definition) {
-  return std::make_unique<TanhLayer>(definition);
+  auto layer = std::make_unique<PointwiseLayer<TanhValue>>(definition, "tanh");
+  note_engine(*layer, definition.tanh_param().engine() == caffe::TanHParameter::CUDNN,
+              "tanh_param.engine");
+  return layer;
 }
 
 }  // namespace crema

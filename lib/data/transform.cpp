@@ -16,6 +16,7 @@ template <class Value, bool kMeanRow>
 void transform_row(const Value* __restrict in, const float* __restrict mean_row, float mean,
                    float scale, std::int64_t width, float* __restrict out) {
   for (std::int64_t x = 0; x < width; ++x) {
+    // NOLINTNEXTLINE(clang-analyzer-core.NullDereference): mean_row is there when kMeanRow says so
     out[x] = (static_cast<float>(in[x]) - (kMeanRow ? mean_row[x] : mean)) * scale;
   }
 }

@@ -181,7 +181,7 @@ template <int kVectors, class Index>
                                               Span high, Span wide, std::int64_t h, std::int64_t w,
                                               std::int64_t channels, const float* dy,
                                               const Index* winners, std::int64_t c, float* dx) {
-  constexpr int kCount = kVectors == 0 ? 1 : kVectors;
+  constexpr int kCount = std::max(kVectors, 1);
   Floats8 sums[kCount];
   float sum = 0;
 #pragma GCC unroll 8
@@ -217,7 +217,7 @@ template <int kVectors>
 [[gnu::always_inline]] inline void average_gather(const PoolAxis& rows, const PoolAxis& columns,
                                                   Span high, Span wide, std::int64_t channels,
                                                   const float* dy, std::int64_t c, float* dx) {
-  constexpr int kCount = kVectors == 0 ? 1 : kVectors;
+  constexpr int kCount = std::max(kVectors, 1);
   Floats8 sums[kCount];
   float sum = 0;
 #pragma GCC unroll 8

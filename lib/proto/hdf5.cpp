@@ -201,7 +201,7 @@ std::string read_string(const Handle& parent, const std::string& name) {
     if (H5Dread(dataset.id(), memory.id(), H5S_ALL, H5S_ALL, H5P_DEFAULT, &text) < 0) {
       fail("cannot read \"{}\" from the HDF5 file: {}", name, reason());
     }
-    const std::string value = text ? text : "";
+    std::string value = text ? text : "";
     H5free_memory(text);
     return value;
   }

@@ -45,6 +45,7 @@ std::vector<std::string> field_names(const Descriptor& message) {
 
 std::vector<std::string> value_names(const EnumDescriptor& enumeration) {
   std::vector<std::string> names;
+  names.reserve(static_cast<std::size_t>(enumeration.value_count()));
   for (int i = 0; i < enumeration.value_count(); ++i) names.push_back(enumeration.value(i)->name());
   return names;
 }
@@ -249,9 +250,9 @@ std::size_t skip_blanks(std::string_view text, std::size_t offset) {
 }  // namespace
 
 Error error_in_text(const TextMap& map, const std::string& file_name, std::size_t offset,
-                    std::string message, std::size_t within) {
+                    const std::string& message, std::size_t within) {
   const TextPlace place = map.place(offset);
-  Error error(ErrorKind::kUser, std::move(message));
+  Error error(ErrorKind::kUser, message);
   error.add_context(
       map.layer_label(map.blocks_around(within == std::string::npos ? offset : within)));
   error.add_context(fmt::format("{}:{}:{}", file_name, place.line, place.column));

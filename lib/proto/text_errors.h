@@ -25,6 +25,6 @@ Error explain_parse_error(const TextMap& map, const std::string& file_name,
 /// The error with file, line, column and layer for something found at an offset. The layer is the
 /// one around `within`, by default around the offset.
 Error error_in_text(const TextMap& map, const std::string& file_name, std::size_t offset,
-                    std::string message, std::size_t within = std::string::npos);
+                    const std::string& message, std::size_t within = std::string::npos);
 
 }  // namespace crema

@@ -45,7 +45,7 @@ void read_layer(const hdf5::Handle& parent, const std::string& group_name, const
   }
   if (inner.empty() || !layer.blobs.empty()) layers->push_back(std::move(layer));
   for (const std::string& below : inner) {
-    read_layer(group, below, name + "/" + below, depth + 1, layers);
+    read_layer(group, below, fmt::format("{}/{}", name, below), depth + 1, layers);
   }
 }
 

@@ -16,12 +16,14 @@ const Value& value_of(const Graph& graph, int index) {
 
 std::string shapes_text(const Graph& graph, const std::vector<int>& values) {
   std::vector<std::string> shapes;
+  shapes.reserve(values.size());
   for (const int index : values) shapes.push_back(value_of(graph, index).shape.str());
   return fmt::format("{}", fmt::join(shapes, " "));
 }
 
 std::string layouts_text(const Graph& graph, const std::vector<int>& values) {
   std::vector<std::string> names;
+  names.reserve(values.size());
   for (const int index : values) names.push_back(value_of(graph, index).layout.name());
   return names.empty() ? "-" : fmt::format("{}", fmt::join(names, " "));
 }

@@ -71,6 +71,7 @@ std::vector<std::string> snapshots_of(const std::string& prefix) {
   }
   std::sort(states.rbegin(), states.rend());
   std::vector<std::string> files;
+  files.reserve(states.size());
   for (auto& [iteration, file] : states) files.push_back(std::move(file));
   return files;
 }

@@ -99,13 +99,17 @@ void remove_stale_temporaries(const std::string& prefix) {
   }
 }
 
+void warn_passed_over(const Error& error) {
+  LOG(WARNING) << "passing over a snapshot that cannot be used: " << error.what();
+}
+
 StoredWeights first_usable_weights(const std::vector<std::string>& states) {
   for (std::size_t i = 0;; ++i) {
     try {
       return read_weights(weights_of_state(read_solver_state(states[i]), states[i]));
     } catch (const Error& error) {
       if (i + 1 == states.size()) throw;
-      LOG(WARNING) << "passing over a snapshot that cannot be used: " << error.what();
+      warn_passed_over(error);
     }
   }
 }

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "base/error.h"
 #include "caffe.pb.h"
 #include "proto/weights.h"
 
@@ -25,6 +26,9 @@ std::vector<std::string> resolve_snapshots(const std::string& request, const std
 
 /// Removes what a killed process left half-written under this prefix.
 void remove_stale_temporaries(const std::string& prefix);
+
+/// Logs why a snapshot is passed over for an older one.
+void warn_passed_over(const Error& error);
 
 /// The weights of the first of these states (at least one) that can be read whole; others are
 /// passed over with a warning.

@@ -82,10 +82,6 @@ void report_load(const std::string& file, const Net& net, const Net::LoadReport&
       << file << ": nothing fits net \"" << net.name() << "\": no layer name is in both";
 }
 
-void warn_passed_over(const Error& error) {
-  LOG(WARNING) << "passing over a snapshot that cannot be used: " << error.what();
-}
-
 }  // namespace
 
 Solver::Solver(const caffe::SolverParameter& solver, Device& device, const SolverOptions& options)

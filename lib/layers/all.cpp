@@ -94,14 +94,15 @@ constexpr std::string_view kPlanned[] = {
 }  // namespace
 
 const std::vector<LayerType>& layer_types() {
-  // type, maker, bottoms (least, most), tops (least, most), message, summary
+  // type, maker, bottoms (least, most), tops (least, most), message, summary, differences from
+  // Caffe
   static const std::vector<LayerType> types = {
       {"Accuracy", make_accuracy, 2, 2, 1, 2, "accuracy_param",
        "The share of items whose label is among the top_k highest scores."},
       {"Concat", make_concat, 1, kMany, 1, 1, "concat_param",
        "Bottoms laid one after the other along an axis."},
       {"Convolution", make_convolution, 1, kMany, 1, kMany, "convolution_param",
-       "Learned filters moved over images, in groups and with dilation if wanted.", true},
+       "Learned filters moved over images, in groups and with dilation if wanted.", "", true},
       {"Data", make_data, 0, 0, 1, 2, "data_param", "Images and labels from a database."},
       {"Dropout", make_dropout, 1, 1, 1, 1, "dropout_param",
        "Zeroes random values in training, to keep features from relying on each other."},

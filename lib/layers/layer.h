@@ -149,6 +149,8 @@ struct LayerType {
   int min_tops, max_tops;
   const char* parameter;  ///< its message in LayerParameter ("convolution_param") or ""
   const char* summary;    ///< one sentence
+  /// Where it deliberately differs from Caffe (whole sentences, for docs/layers.md), or "".
+  const char* differences = "";
   /// Several bottoms give as many tops (Convolution).
   bool same_count = false;
 };

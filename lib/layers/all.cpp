@@ -21,6 +21,7 @@ CREMA_MAKER(make_dummy_data);
 CREMA_MAKER(make_eltwise);
 CREMA_MAKER(make_embed);
 CREMA_MAKER(make_euclidean_loss);
+CREMA_MAKER(make_filter);
 CREMA_MAKER(make_flatten);
 CREMA_MAKER(make_hdf5_data);
 CREMA_MAKER(make_inner_product);
@@ -45,35 +46,20 @@ namespace {
 
 /// Types of Caffe that have no row yet.
 constexpr std::string_view kPlanned[] = {
-    "AbsVal",
-    "BNLL",
-    "BatchNorm",
-    "Bias",
-    "Clip",
-    "ContrastiveLoss",
-    "Deconvolution",
-    "ELU",
-    "Exp",
-    "Filter",
-    "HDF5Output",
-    "HingeLoss",
-    "Im2col",
-    "ImageData",
-    "InfogainLoss",
-    "LSTM",
-    "LSTMUnit",
-    "Log",
-    "MVN",
-    "MemoryData",
-    "MultinomialLogisticLoss",
-    "PReLU",
-    "Power",
-    "RNN",
-    "SPP",
-    "Scale",
-    "SigmoidCrossEntropyLoss",
-    "Swish",
-    "Threshold",
+    "AbsVal",        "BNLL",
+    "BatchNorm",     "Bias",
+    "Clip",          "ContrastiveLoss",
+    "Deconvolution", "ELU",
+    "Exp",           "HDF5Output",
+    "HingeLoss",     "Im2col",
+    "ImageData",     "InfogainLoss",
+    "LSTM",          "LSTMUnit",
+    "Log",           "MVN",
+    "MemoryData",    "MultinomialLogisticLoss",
+    "PReLU",         "Power",
+    "RNN",           "SPP",
+    "Scale",         "SigmoidCrossEntropyLoss",
+    "Swish",         "Threshold",
     "WindowData",
 };
 
@@ -126,6 +112,10 @@ const std::vector<LayerType>& layer_types() {
        "inputs get no gradient."},
       {"EuclideanLoss", make_euclidean_loss, 2, 2, 1, 1, "",
        "Half of the mean squared distance between items."},
+      {"Filter", make_filter, 2, kMany, 1, kMany, "",
+       "The items whose selector, the last bottom, is not 0.",
+       "No item kept is fine, and what follows runs on none. A net with force_backward: true is "
+       "accepted; the selector gets no gradient."},
       {"Flatten", make_flatten, 1, 1, 1, 1, "flatten_param", "Several axes made one."},
       {"HDF5Data", make_hdf5_data, 0, 0, 1, kMany, "hdf5_data_param",
        "Rows of the datasets of HDF5 files."},

@@ -10,6 +10,8 @@ namespace crema {
 
 #define CREMA_MAKER(name) std::unique_ptr<Layer> name(const caffe::LayerParameter&)
 CREMA_MAKER(make_accuracy);
+CREMA_MAKER(make_batch_norm);
+CREMA_MAKER(make_bias);
 CREMA_MAKER(make_concat);
 CREMA_MAKER(make_convolution);
 CREMA_MAKER(make_data);
@@ -22,6 +24,7 @@ CREMA_MAKER(make_input);
 CREMA_MAKER(make_lrn);
 CREMA_MAKER(make_pooling);
 CREMA_MAKER(make_relu);
+CREMA_MAKER(make_scale);
 CREMA_MAKER(make_sigmoid);
 CREMA_MAKER(make_silence);
 CREMA_MAKER(make_softmax);
@@ -33,13 +36,12 @@ CREMA_MAKER(make_tanh);
 namespace {
 
 /// Types of Caffe that have no row yet.
+// clang-format off
 constexpr std::string_view kPlanned[] = {
     "AbsVal",
     "ArgMax",
     "BNLL",
-    "BatchNorm",
     "BatchReindex",
-    "Bias",
     "Clip",
     "ContrastiveLoss",
     "Crop",
@@ -68,7 +70,6 @@ constexpr std::string_view kPlanned[] = {
     "Reduction",
     "Reshape",
     "SPP",
-    "Scale",
     "SigmoidCrossEntropyLoss",
     "Slice",
     "Swish",
@@ -76,6 +77,7 @@ constexpr std::string_view kPlanned[] = {
     "Tile",
     "WindowData",
 };
+// clang-format on
 
 [[noreturn]] void refuse(const std::string& type) {
   require(!type.empty(), "the layer has no type");
@@ -99,6 +101,11 @@ const std::vector<LayerType>& layer_types() {
   static const std::vector<LayerType> types = {
       {"Accuracy", make_accuracy, 2, 2, 1, 2, "accuracy_param",
        "The share of items whose label is among the top_k highest scores."},
+      {"BatchNorm", make_batch_norm, 1, 1, 1, 1, "batch_norm_param",
+       "Every channel brought to mean 0 and variance 1.",
+       "A param entry that gives no lr_mult counts as lr_mult 0; Caffe refuses it."},
+      {"Bias", make_bias, 1, 2, 1, 1, "bias_param",
+       "A learned summand, or one from a second bottom, for every channel or other part."},
       {"Concat", make_concat, 1, kMany, 1, 1, "concat_param",
        "Bottoms laid one after the other along an axis."},
       {"Convolution", make_convolution, 1, kMany, 1, kMany, "convolution_param",
@@ -122,6 +129,8 @@ const std::vector<LayerType>& layer_types() {
        "The maximum or average of every window."},
       {"ReLU", make_relu, 1, 1, 1, 1, "relu_param",
        "Zero for negative values, or a slope for them."},
+      {"Scale", make_scale, 1, 2, 1, 1, "scale_param",
+       "A learned factor, or one from a second bottom, for every channel or other part."},
       {"Sigmoid", make_sigmoid, 1, 1, 1, 1, "sigmoid_param", "The logistic function."},
       {"Silence", make_silence, 1, kMany, 0, 0, "", "Takes blobs that nobody wants."},
       {"Softmax", make_softmax, 1, 1, 1, 1, "softmax_param", "Probabilities from scores."},

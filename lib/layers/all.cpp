@@ -13,6 +13,7 @@ CREMA_MAKER(make_accuracy);
 CREMA_MAKER(make_concat);
 CREMA_MAKER(make_convolution);
 CREMA_MAKER(make_data);
+CREMA_MAKER(make_deconvolution);
 CREMA_MAKER(make_dropout);
 CREMA_MAKER(make_dummy_data);
 CREMA_MAKER(make_euclidean_loss);
@@ -43,7 +44,6 @@ constexpr std::string_view kPlanned[] = {
     "Clip",
     "ContrastiveLoss",
     "Crop",
-    "Deconvolution",
     "ELU",
     "Eltwise",
     "Embed",
@@ -104,6 +104,9 @@ const std::vector<LayerType>& layer_types() {
       {"Convolution", make_convolution, 1, kMany, 1, kMany, "convolution_param",
        "Learned filters moved over images, in groups and with dilation if wanted.", "", true},
       {"Data", make_data, 0, 0, 1, 2, "data_param", "Images and labels from a database."},
+      {"Deconvolution", make_deconvolution, 1, kMany, 1, kMany, "convolution_param",
+       "The transpose of a convolution: enlarges images with learned or bilinear filters.", "",
+       true},
       {"Dropout", make_dropout, 1, 1, 1, 1, "dropout_param",
        "Zeroes random values in training, to keep features from relying on each other."},
       {"DummyData", make_dummy_data, 0, 0, 1, kMany, "dummy_data_param",

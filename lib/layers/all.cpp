@@ -34,6 +34,7 @@ CREMA_MAKER(make_silence);
 CREMA_MAKER(make_softmax);
 CREMA_MAKER(make_softmax_loss);
 CREMA_MAKER(make_split);
+CREMA_MAKER(make_spp);
 CREMA_MAKER(make_tanh);
 #undef CREMA_MAKER
 
@@ -106,9 +107,15 @@ const std::vector<LayerType>& layer_types() {
       {"MultinomialLogisticLoss", make_multinomial_logistic_loss, 2, 2, 1, 1, "",
        "The logarithmic loss of probabilities.", "A label that is no class is an error."},
       {"Pooling", make_pooling, 1, 1, 1, 2, "pooling_param",
-       "The maximum or average of every window."},
+       "The maximum or average of every window, or an element drawn from it.",
+       "STOCHASTIC works on the CPU too, with padding as in MAX, and has a gradient in the TEST "
+       "phase. A net in which a window lies wholly outside of the image is refused: Caffe leaves "
+       "its value undefined and writes outside of arrays. kernel_size_3d, stride_3d and pad_3d "
+       "pool over any number of spatial axes."},
       {"ReLU", make_relu, 1, 1, 1, 1, "relu_param",
        "Zero for negative values, or a slope for them."},
+      {"SPP", make_spp, 1, 1, 1, 1, "spp_param",
+       "Spatial pyramid pooling: images of any size pooled to a fixed number of bins."},
       {"Sigmoid", make_sigmoid, 1, 1, 1, 1, "sigmoid_param", "The logistic function."},
       {"SigmoidCrossEntropyLoss", make_sigmoid_cross_entropy_loss, 2, 2, 1, 1, "loss_param",
        "The logarithmic loss of independent yes-no probabilities, made of scores."},

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <random>
 
+#include "base/files.h"
+#include "proto/blobs.h"
 #include "proto/io.h"
 #include "proto/solver_state.h"
 #include "proto/text.h"
@@ -95,6 +97,78 @@ TEST(Fuzz, SolverState) {
       "crema_training { seed: 1 data { net: \"train\" } }",
       "s", &state);
   fuzz(state.SerializeAsString(), [](const std::string& path) { read_solver_state(path); });
+}
+
+TEST(Fuzz, ForksInText) {
+  fuzz(
+      "engine: \"MKLDNN\" layer { name: \"b\" type: \"BatchNorm\" top: \"b\" batch_norm_param {\n"
+      " use_weight_bias: true relu: 1 engine: MKLDNN bias_filler < value: -1 > } data_param { "
+      "cache: 1;"
+      " threads: [1, 2], } pooling_param { ceil_mode: false } } # x",
+      [](const std::string& path) {
+        read_net(path, nullptr, {{}, true});
+      });
+}
+
+TEST(Fuzz, ForksInBinary) {
+  caffe::NetParameter forked = net();
+  auto* layer = forked.add_layer();
+  forked.clear_layers();
+  layer->set_name("b");
+  layer->set_type("BatchNorm");
+  layer->mutable_batch_norm_param()->mutable_unknown_fields()->AddVarint(7, 1);
+  layer->mutable_batch_norm_param()->mutable_unknown_fields()->AddLengthDelimited(
+      6, "\x1d\x01\x02\x03\x04");
+  layer->mutable_unknown_fields()->AddLengthDelimited(149, "MKLDNN");
+  layer->mutable_unknown_fields()->AddVarint(146, 2);
+  layer->mutable_loss_param()->mutable_unknown_fields()->AddFixed32(5, 0);
+  forked.mutable_unknown_fields()->AddVarint(18, 6);
+  const std::string whole = forked.SerializeAsString();
+  for (const Dialect dialect : {Dialect::kDetect, Dialect::kNvidia, Dialect::kIntel}) {
+    fuzz(whole, [&](const std::string& path) { read_net(path, nullptr, {dialect, true}); });
+  }
+}
+
+caffe::NetParameter raw_net() {
+  caffe::NetParameter raw;
+  auto* layer = raw.add_layer();
+  layer->set_name("a/b");
+  layer->set_type("BatchNorm");
+  for (int i = 0; i < 5; ++i) {
+    auto* blob = layer->add_blobs();
+    blob->mutable_shape()->add_dim(i == 2 ? 1 : 2);
+    blob->set_raw_data_type(i);
+    constexpr std::size_t kSizes[] = {8, 4, 2, 4, 4};
+    blob->set_raw_data(std::string(kSizes[i] * (i == 2 ? 1 : 2), '\x3c'));
+  }
+  return raw;
+}
+
+TEST(Fuzz, RawBlobs) {
+  const std::string whole = raw_net().SerializeAsString();
+  fuzz(whole, [](const std::string& path) { read_weights(path); });
+  fuzz(whole, [](const std::string& path) { read_net(path, nullptr, {{}, true}); });
+}
+
+TEST(Fuzz, NestedHdf5) {
+  const testing::Scratch scratch;
+  caffe::NetParameter nested = raw_net();
+  widen_raw_blobs(&nested);
+  nested.mutable_layer()->Add()->CopyFrom(nested.layer(0));
+  nested.mutable_layer(1)->set_name("a");
+  const std::string path = scratch.path("x.h5");
+  write_weights(nested, path, WeightFormat::kHdf5);
+  const std::string whole = read_file(path);
+  std::mt19937 random(7);
+  for (int round = 0; round < kRounds; ++round) {
+    // The library would take cut files apart for long; flipped bytes are what finds its limits.
+    std::string bytes = whole;
+    for (int change = 0; change < 3; ++change) {
+      bytes[random() % bytes.size()] = static_cast<char>(random());
+    }
+    testing::error_of([&] { read_weights(scratch.write("f.h5", bytes)); });
+    if (::testing::Test::HasFailure()) return;
+  }
 }
 
 TEST(Fuzz, Solver) {

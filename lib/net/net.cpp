@@ -258,7 +258,8 @@ std::vector<std::string> Net::inputs() const {
 bool Net::has_blob(const std::string& blob) const { return impl_->built.blobs.contains(blob); }
 
 Shape Net::shape(const std::string& blob) const {
-  return impl_->built.values[at(impl_->value_named(blob))].shape;
+  // As of the last pass, where tops depend on data.
+  return impl_->graph().values[at(impl_->value_named(blob))].shape;
 }
 
 std::vector<float> Net::read_blob(const std::string& blob) const {

@@ -165,6 +165,7 @@ bool treat(Message* message, const UnknownField& field, const std::vector<const 
   if (row.treatment == Treatment::kRefused && !is_neutral(row, text_of(field))) {
     refuse(row, forks, layer, path);
   }
+  if (row.treatment != Treatment::kIgnored) return true;
   use->ignored.push_back({path + std::string(row.field),
                           layer.empty() ? "the net" : fmt::format("layer \"{}\"", layer), forks});
   return true;

@@ -69,7 +69,7 @@ struct ForkUse {
     int forks = 0;
   };
   std::vector<Ignored> ignored;
-  /// Forks that are given away by a field which only they have.
+  /// Forks that are given away by a field which only they have (in text: and not Crema).
   int told = 0;
   /// One sentence for each thing that was written otherwise.
   std::vector<std::string> notes;

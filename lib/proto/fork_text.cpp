@@ -6,6 +6,8 @@
 
 #include <vector>
 
+#include "caffe.pb.h"
+
 namespace crema {
 namespace {
 
@@ -123,16 +125,24 @@ class ForkScan {
     // Layers are told by their lines.
     const bool outer = path.empty() && (name == "layer" || name == "layers");
     const std::string below = outer ? path : path.empty() ? name : path + "." + name;
-    const std::string text = value(known ? known->message_type() : nullptr, outer ? "" : below,  //
-                                   depth + 1);
+    const Descriptor* inner = known ? known->message_type() : nullptr;
+    const std::string text = value(inner, outer ? "" : below, depth + 1);
     if (!ok()) return;
-    if (type) treat(*type, known, name, text, below, line, column);
+    const std::size_t end = end_offset();
     if (!take(";")) take(",");
+    if (type) treat(*type, known, {name, text, below, line, column, end});
   }
 
-  /// The field from its name to where the scan is.
-  void treat(const Descriptor& type, const FieldDescriptor* known, const std::string& name,
-             const std::string& text, const std::string& path, int line, int column) {
+  struct Written {
+    const std::string& name;
+    const std::string& text;  ///< of the value
+    const std::string& path;
+    int line, column;
+    std::size_t end;  ///< of the value; the scan is behind what separates it from the next
+  };
+
+  void treat(const Descriptor& type, const FieldDescriptor* known, const Written& written) {
+    const auto& [name, text, path, line, column, end] = written;
     std::string message = plain_name(type), field = name;
     if (known && known->enum_type() && !known->enum_type()->FindValueByName(text)) {
       message = plain_name(*known->enum_type());
@@ -144,8 +154,11 @@ class ForkScan {
     if (rows.empty()) return;
     int forks = 0;
     for (const ForkField* row : rows) forks |= row->fork;
-    if (rows.size() == 1) use_->told |= forks;
     const ForkField& row = *rows.front();
+    // A field that Crema has too says nothing of where the file is from, nor does a solver's.
+    const bool telling = rows.size() == 1 && row.treatment != Treatment::kConverted &&
+                         &type != caffe::SolverParameter::descriptor();
+    if (telling) use_->told |= forks;
     const std::size_t begin = map_.offset(line, column);
     const std::string place = fmt::format("line {}", line + 1);
     switch (row.treatment) {
@@ -157,7 +170,7 @@ class ForkScan {
         return;
       case Treatment::kReplaced:
         if (is_neutral(row, text)) break;
-        edits_.push_back({begin, end_offset(), std::string(row.note)});
+        edits_.push_back({begin, end, std::string(row.note)});
         use_->notes.push_back(fmt::format("{}: {} ({}) became {}", path, text, place, row.note));
         return;
       case Treatment::kRefused:
@@ -167,7 +180,7 @@ class ForkScan {
         break;
     }
     edits_.push_back({begin, end_offset(), ""});
-    use_->ignored.push_back({path, place, forks});
+    if (row.treatment == Treatment::kIgnored) use_->ignored.push_back({path, place, forks});
   }
 
   std::size_t end_offset() const { return map_.offset(end_line_, end_column_); }

@@ -33,6 +33,26 @@ void parse_binary(std::string_view bytes, const std::string& path, Message* out)
        broken.empty() ? "a record within is damaged" : broken);
 }
 
+/// Whether a text's BatchNorm layers have the defaults of Intel's Caffe. Names are the same
+/// whoever's they are, so a text with fields of both forks is no riddle.
+bool has_intels_defaults(const ForkUse& use, Dialect given) {
+  if (given != Dialect::kDetect) return given == Dialect::kIntel;
+  return (use.told & (kNvidia | kIntel)) == kIntel;
+}
+
+/// upgrade_forks, with one line in the log where nobody asks for the notes.
+void upgrade_forks_of(caffe::NetParameter* net, bool intel, const std::string& file,
+                      const ReadOptions& options, std::vector<std::string>* upgrades) {
+  UpgradeNotes notes;
+  upgrade_forks(net, intel, &notes);
+  if (upgrades) {
+    upgrades->insert(upgrades->end(), notes.begin(), notes.end());
+  } else if (!notes.empty() && !options.quiet) {
+    LOG(INFO) << file << ": " << notes.front()
+              << (notes.size() > 1 ? fmt::format("; {} such changes", notes.size()) : "");
+  }
+}
+
 /// Says what became of a file's fork fields.
 void report(const ForkUse& use, const std::string& file, const ReadOptions& options,
             std::vector<std::string>* upgrades) {
@@ -50,7 +70,7 @@ caffe::NetParameter parse_net(const std::string& text, const std::string& name,
   parse_text(text, name, &net, &use);
   report(use, name, options, upgrades);
   upgrade_net(&net, upgrades);
-  upgrade_forks(&net, dialect_of(use, options.dialect, name) == Dialect::kIntel, upgrades);
+  upgrade_forks_of(&net, has_intels_defaults(use, options.dialect), name, options, upgrades);
   return net;
 }
 
@@ -77,7 +97,7 @@ caffe::NetParameter read_net(const std::string& path, std::vector<std::string>* 
     const Dialect dialect = treat_fork_fields(&net, options.dialect, path, &use);
     report(use, path, options, upgrades);
     upgrade_net(&net, upgrades);
-    upgrade_forks(&net, dialect == Dialect::kIntel, upgrades);
+    upgrade_forks_of(&net, dialect == Dialect::kIntel, path, options, upgrades);
     if (const int widened = widen_raw_blobs(&net); widened > 0 && upgrades) {
       upgrades->push_back(fmt::format("{} blobs in NVIDIA's raw form became floats", widened));
     }
@@ -98,12 +118,13 @@ caffe::SolverParameter read_solver_text(const std::string& path, std::vector<std
   parse_text(text, path, &solver, &use);
   report(use, path, options, upgrades);
   upgrade_solver(&solver, upgrades);
-  const bool intel = dialect_of(use, options.dialect, path) == Dialect::kIntel;
-  if (solver.has_net_param()) upgrade_forks(solver.mutable_net_param(), intel, upgrades);
-  if (solver.has_train_net_param()) {
-    upgrade_forks(solver.mutable_train_net_param(), intel, upgrades);
-  }
-  for (auto& net : *solver.mutable_test_net_param()) upgrade_forks(&net, intel, upgrades);
+  const bool intel = has_intels_defaults(use, options.dialect);
+  const auto upgrade = [&](caffe::NetParameter* net) {
+    upgrade_forks_of(net, intel, path, options, upgrades);
+  };
+  if (solver.has_net_param()) upgrade(solver.mutable_net_param());
+  if (solver.has_train_net_param()) upgrade(solver.mutable_train_net_param());
+  for (auto& net : *solver.mutable_test_net_param()) upgrade(&net);
   return solver;
 }
 

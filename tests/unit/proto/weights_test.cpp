@@ -178,9 +178,10 @@ TEST_F(WeightFiles, TooLargeForABinaryFile) {
     return error_of([&] { require_storable(net_of(kNet), values, format); });
   };
   EXPECT_EQ(error(most, WeightFormat::kBinary), "");
-  EXPECT_EQ(error(most + 1, WeightFormat::kBinary),
-            "the weights take 2.1 GB, but a binary file holds 2.1 GB at most; use snapshot_format: "
-            "HDF5");
+  EXPECT_EQ(
+      error(most + 1, WeightFormat::kBinary),
+      "the weights take 2.15 GB, but a binary file holds 2.1 GB at most; use snapshot_format: "
+      "HDF5");
   EXPECT_EQ(error(std::int64_t{1} << 40, WeightFormat::kHdf5), "");
 }
 

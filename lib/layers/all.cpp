@@ -28,6 +28,7 @@ CREMA_MAKER(make_elu);
 CREMA_MAKER(make_embed);
 CREMA_MAKER(make_euclidean_loss);
 CREMA_MAKER(make_exp);
+CREMA_MAKER(make_filter);
 CREMA_MAKER(make_flatten);
 CREMA_MAKER(make_hdf5_data);
 CREMA_MAKER(make_inner_product);
@@ -61,7 +62,6 @@ namespace {
 constexpr std::string_view kPlanned[] = {
     "ContrastiveLoss",
     "Deconvolution",
-    "Filter",
     "HDF5Output",
     "HingeLoss",
     "Im2col",
@@ -139,6 +139,10 @@ const std::vector<LayerType>& layer_types() {
       {"EuclideanLoss", make_euclidean_loss, 2, 2, 1, 1, "",
        "Half of the mean squared distance between items."},
       {"Exp", make_exp, 1, 1, 1, 1, "exp_param", "The exponential function."},
+      {"Filter", make_filter, 2, kMany, 1, kMany, "",
+       "The items whose selector, the last bottom, is not 0.",
+       "No item kept is fine, and what follows runs on none. A net with force_backward: true is "
+       "accepted; the selector gets no gradient."},
       {"Flatten", make_flatten, 1, 1, 1, 1, "flatten_param", "Several axes made one."},
       {"HDF5Data", make_hdf5_data, 0, 0, 1, kMany, "hdf5_data_param",
        "Rows of the datasets of HDF5 files."},

@@ -18,9 +18,11 @@ CREMA_MAKER(make_bias);
 CREMA_MAKER(make_bnll);
 CREMA_MAKER(make_clip);
 CREMA_MAKER(make_concat);
+CREMA_MAKER(make_contrastive_loss);
 CREMA_MAKER(make_convolution);
 CREMA_MAKER(make_crop);
 CREMA_MAKER(make_data);
+CREMA_MAKER(make_deconvolution);
 CREMA_MAKER(make_dropout);
 CREMA_MAKER(make_dummy_data);
 CREMA_MAKER(make_eltwise);
@@ -31,10 +33,14 @@ CREMA_MAKER(make_exp);
 CREMA_MAKER(make_filter);
 CREMA_MAKER(make_flatten);
 CREMA_MAKER(make_hdf5_data);
+CREMA_MAKER(make_hinge_loss);
+CREMA_MAKER(make_im2col);
+CREMA_MAKER(make_infogain_loss);
 CREMA_MAKER(make_inner_product);
 CREMA_MAKER(make_input);
 CREMA_MAKER(make_log);
 CREMA_MAKER(make_lrn);
+CREMA_MAKER(make_multinomial_logistic_loss);
 CREMA_MAKER(make_mvn);
 CREMA_MAKER(make_parameter);
 CREMA_MAKER(make_pooling);
@@ -45,6 +51,7 @@ CREMA_MAKER(make_relu);
 CREMA_MAKER(make_reshape);
 CREMA_MAKER(make_scale);
 CREMA_MAKER(make_sigmoid);
+CREMA_MAKER(make_sigmoid_cross_entropy_loss);
 CREMA_MAKER(make_silence);
 CREMA_MAKER(make_slice);
 CREMA_MAKER(make_softmax);
@@ -60,20 +67,12 @@ namespace {
 
 /// Types of Caffe that have no row yet.
 constexpr std::string_view kPlanned[] = {
-    "ContrastiveLoss",
-    "Deconvolution",
     "HDF5Output",
-    "HingeLoss",
-    "Im2col",
     "ImageData",
-    "InfogainLoss",
     "LSTM",
     "LSTMUnit",
     "MemoryData",
-    "MultinomialLogisticLoss",
     "RNN",
-    "SPP",
-    "SigmoidCrossEntropyLoss",
     "WindowData",
 };
 
@@ -118,12 +117,17 @@ const std::vector<LayerType>& layer_types() {
        "In place the gradient is right; Caffe passes all of it on. A min above max is refused."},
       {"Concat", make_concat, 1, kMany, 1, 1, "concat_param",
        "Bottoms laid one after the other along an axis."},
+      {"ContrastiveLoss", make_contrastive_loss, 3, 3, 1, 1, "contrastive_loss_param",
+       "Draws the features of similar pairs together and pushes others apart."},
       {"Convolution", make_convolution, 1, kMany, 1, kMany, "convolution_param",
        "Learned filters moved over images, in groups and with dilation if wanted.", "", true},
       {"Crop", make_crop, 2, 2, 1, 1, "crop_param",
        "The first bottom cut to the size of the second."},
       {"Data", make_data, 0, 0, 1, 2, "data_param transform_param",
        "Images and labels from a database."},
+      {"Deconvolution", make_deconvolution, 1, kMany, 1, kMany, "convolution_param",
+       "The transpose of a convolution: enlarges images with learned or bilinear filters.", "",
+       true},
       {"Dropout", make_dropout, 1, 1, 1, 1, "dropout_param",
        "Zeroes random values in training, to keep features from relying on each other."},
       {"DummyData", make_dummy_data, 0, 0, 1, kMany, "dummy_data_param",
@@ -146,6 +150,15 @@ const std::vector<LayerType>& layer_types() {
       {"Flatten", make_flatten, 1, 1, 1, 1, "flatten_param", "Several axes made one."},
       {"HDF5Data", make_hdf5_data, 0, 0, 1, kMany, "hdf5_data_param",
        "Rows of the datasets of HDF5 files."},
+      {"HingeLoss", make_hinge_loss, 2, 2, 1, 1, "hinge_loss_param",
+       "The margin by which each class is told from all others.",
+       "A label that is no class is an error."},
+      {"Im2col", make_im2col, 1, 1, 1, 1, "convolution_param",
+       "The windows of a convolution laid out as channels."},
+      {"InfogainLoss", make_infogain_loss, 2, 3, 1, 2, "infogain_loss_param",
+       "A softmax loss in which each confusion of classes has its own weight.",
+       "A label that is no class is an error. Under force_backward the matrix gets no gradient, "
+       "where Caffe stops."},
       {"InnerProduct", make_inner_product, 1, 1, 1, 1, "inner_product_param",
        "A fully connected layer."},
       {"Input", make_input, 0, 0, 1, kMany, "input_param",
@@ -157,6 +170,8 @@ const std::vector<LayerType>& layer_types() {
        "refused."},
       {"MVN", make_mvn, 1, 1, 1, 1, "mvn_param",
        "Each channel of each item, or each item, brought to mean 0 and variance 1."},
+      {"MultinomialLogisticLoss", make_multinomial_logistic_loss, 2, 2, 1, 1, "",
+       "The logarithmic loss of probabilities.", "A label that is no class is an error."},
       {"PReLU", make_prelu, 1, 1, 1, 1, "prelu_param",
        "ReLU with learned slopes for negative values."},
       {"Parameter", make_parameter, 0, 0, 1, 1, "parameter_param",
@@ -177,6 +192,8 @@ const std::vector<LayerType>& layer_types() {
       {"Scale", make_scale, 1, 2, 1, 1, "scale_param",
        "A learned factor, or one from a second bottom, for every channel or other part."},
       {"Sigmoid", make_sigmoid, 1, 1, 1, 1, "sigmoid_param", "The logistic function."},
+      {"SigmoidCrossEntropyLoss", make_sigmoid_cross_entropy_loss, 2, 2, 1, 1, "loss_param",
+       "The logarithmic loss of independent yes-no probabilities, made of scores."},
       {"Silence", make_silence, 1, kMany, 0, 0, "", "Takes blobs that nobody wants."},
       {"Slice", make_slice, 1, 1, 1, kMany, "slice_param", "Parts of the bottom along an axis."},
       {"Softmax", make_softmax, 1, 1, 1, 1, "softmax_param", "Probabilities from scores."},

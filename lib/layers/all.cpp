@@ -20,8 +20,11 @@ CREMA_MAKER(make_hdf5_data);
 CREMA_MAKER(make_inner_product);
 CREMA_MAKER(make_input);
 CREMA_MAKER(make_lrn);
+CREMA_MAKER(make_lstm);
+CREMA_MAKER(make_lstm_unit);
 CREMA_MAKER(make_pooling);
 CREMA_MAKER(make_relu);
+CREMA_MAKER(make_rnn);
 CREMA_MAKER(make_sigmoid);
 CREMA_MAKER(make_silence);
 CREMA_MAKER(make_softmax);
@@ -55,8 +58,6 @@ constexpr std::string_view kPlanned[] = {
     "Im2col",
     "ImageData",
     "InfogainLoss",
-    "LSTM",
-    "LSTMUnit",
     "Log",
     "MVN",
     "MemoryData",
@@ -64,7 +65,6 @@ constexpr std::string_view kPlanned[] = {
     "PReLU",
     "Parameter",
     "Power",
-    "RNN",
     "Reduction",
     "Reshape",
     "SPP",
@@ -118,8 +118,24 @@ const std::vector<LayerType>& layer_types() {
        "Values that the caller writes into the net."},
       {"LRN", make_lrn, 1, 1, 1, 1, "lrn_param",
        "Responses divided by the strength of their neighbours."},
+      {"LSTM", make_lstm, 2, 5, 1, 3, "recurrent_param",
+       "Long short-term memory over time steps, with sequences side by side.",
+       "The number of time steps may change from pass to pass. The state that is carried to the "
+       "next "
+       "pass starts from zero when the number of streams changes. As in Caffe, no snapshot holds "
+       "it: "
+       "a resumed training starts from zero."},
+      {"LSTMUnit", make_lstm_unit, 3, 3, 2, 2, "",
+       "One time step of an LSTM from the sums of its gates."},
       {"Pooling", make_pooling, 1, 1, 1, 2, "pooling_param",
        "The maximum or average of every window."},
+      {"RNN", make_rnn, 2, 4, 1, 2, "recurrent_param",
+       "A plain recurrent net over time steps, with sequences side by side.",
+       "The number of time steps may change from pass to pass. The state that is carried to the "
+       "next "
+       "pass starts from zero when the number of streams changes. As in Caffe, no snapshot holds "
+       "it: "
+       "a resumed training starts from zero."},
       {"ReLU", make_relu, 1, 1, 1, 1, "relu_param",
        "Zero for negative values, or a slope for them."},
       {"Sigmoid", make_sigmoid, 1, 1, 1, 1, "sigmoid_param", "The logistic function."},

@@ -10,27 +10,38 @@ namespace crema {
 
 #define CREMA_MAKER(name) std::unique_ptr<Layer> name(const caffe::LayerParameter&)
 CREMA_MAKER(make_accuracy);
+CREMA_MAKER(make_argmax);
+CREMA_MAKER(make_batch_reindex);
 CREMA_MAKER(make_concat);
 CREMA_MAKER(make_convolution);
+CREMA_MAKER(make_crop);
 CREMA_MAKER(make_data);
 CREMA_MAKER(make_dropout);
 CREMA_MAKER(make_dummy_data);
+CREMA_MAKER(make_eltwise);
+CREMA_MAKER(make_embed);
 CREMA_MAKER(make_euclidean_loss);
+CREMA_MAKER(make_flatten);
 CREMA_MAKER(make_hdf5_data);
 CREMA_MAKER(make_inner_product);
 CREMA_MAKER(make_input);
 CREMA_MAKER(make_lrn);
 CREMA_MAKER(make_lstm);
 CREMA_MAKER(make_lstm_unit);
+CREMA_MAKER(make_parameter);
 CREMA_MAKER(make_pooling);
+CREMA_MAKER(make_reduction);
 CREMA_MAKER(make_relu);
+CREMA_MAKER(make_reshape);
 CREMA_MAKER(make_rnn);
 CREMA_MAKER(make_sigmoid);
 CREMA_MAKER(make_silence);
+CREMA_MAKER(make_slice);
 CREMA_MAKER(make_softmax);
 CREMA_MAKER(make_softmax_loss);
 CREMA_MAKER(make_split);
 CREMA_MAKER(make_tanh);
+CREMA_MAKER(make_tile);
 #undef CREMA_MAKER
 
 namespace {
@@ -38,21 +49,15 @@ namespace {
 /// Types of Caffe that have no row yet.
 constexpr std::string_view kPlanned[] = {
     "AbsVal",
-    "ArgMax",
     "BNLL",
     "BatchNorm",
-    "BatchReindex",
     "Bias",
     "Clip",
     "ContrastiveLoss",
-    "Crop",
     "Deconvolution",
     "ELU",
-    "Eltwise",
-    "Embed",
     "Exp",
     "Filter",
-    "Flatten",
     "HDF5Output",
     "HingeLoss",
     "Im2col",
@@ -63,17 +68,12 @@ constexpr std::string_view kPlanned[] = {
     "MemoryData",
     "MultinomialLogisticLoss",
     "PReLU",
-    "Parameter",
     "Power",
-    "Reduction",
-    "Reshape",
     "SPP",
     "Scale",
     "SigmoidCrossEntropyLoss",
-    "Slice",
     "Swish",
     "Threshold",
-    "Tile",
     "WindowData",
 };
 
@@ -99,17 +99,33 @@ const std::vector<LayerType>& layer_types() {
   static const std::vector<LayerType> types = {
       {"Accuracy", make_accuracy, 2, 2, 1, 2, "accuracy_param",
        "The share of items whose label is among the top_k highest scores."},
+      {"ArgMax", make_argmax, 1, 1, 1, 1, "argmax_param", "Positions of the largest values.",
+       "NaN counts as the largest value. A net with force_backward: true is accepted; the layer "
+       "gives no gradient."},
+      {"BatchReindex", make_batch_reindex, 2, 2, 1, 1, "",
+       "Items of the first bottom in the order of the second, which may leave out and repeat.",
+       "An index out of range is an error that names it. A net with force_backward: true is "
+       "accepted; the indices get no gradient."},
       {"Concat", make_concat, 1, kMany, 1, 1, "concat_param",
        "Bottoms laid one after the other along an axis."},
       {"Convolution", make_convolution, 1, kMany, 1, kMany, "convolution_param",
        "Learned filters moved over images, in groups and with dilation if wanted.", "", true},
+      {"Crop", make_crop, 2, 2, 1, 1, "crop_param",
+       "The first bottom cut to the size of the second."},
       {"Data", make_data, 0, 0, 1, 2, "data_param", "Images and labels from a database."},
       {"Dropout", make_dropout, 1, 1, 1, 1, "dropout_param",
        "Zeroes random values in training, to keep features from relying on each other."},
       {"DummyData", make_dummy_data, 0, 0, 1, kMany, "dummy_data_param",
        "Made-up values, for tests and for measuring speed."},
+      {"Eltwise", make_eltwise, 2, kMany, 1, 1, "eltwise_param",
+       "Sum, product or maximum of bottoms of equal shape.", "MAX: a NaN in any bottom gives NaN."},
+      {"Embed", make_embed, 1, 1, 1, 1, "embed_param",
+       "The row of a learned table that each input names.",
+       "An input that names no row is an error. A net with force_backward: true is accepted; the "
+       "inputs get no gradient."},
       {"EuclideanLoss", make_euclidean_loss, 2, 2, 1, 1, "",
        "Half of the mean squared distance between items."},
+      {"Flatten", make_flatten, 1, 1, 1, 1, "flatten_param", "Several axes made one."},
       {"HDF5Data", make_hdf5_data, 0, 0, 1, kMany, "hdf5_data_param",
        "Rows of the datasets of HDF5 files."},
       {"InnerProduct", make_inner_product, 1, 1, 1, 1, "inner_product_param",
@@ -120,31 +136,36 @@ const std::vector<LayerType>& layer_types() {
        "Responses divided by the strength of their neighbours."},
       {"LSTM", make_lstm, 2, 5, 1, 3, "recurrent_param",
        "Long short-term memory over time steps, with sequences side by side.",
-       "The number of time steps may change from pass to pass. The state that is carried to the "
-       "next "
-       "pass starts from zero when the number of streams changes. As in Caffe, no snapshot holds "
-       "it: "
-       "a resumed training starts from zero."},
+       "The number of time steps may change from pass to pass. The state that is carried on starts "
+       "from zero when the number of streams changes. As in Caffe, it is in no snapshot: a resumed "
+       "training starts from zero."},
       {"LSTMUnit", make_lstm_unit, 3, 3, 2, 2, "",
        "One time step of an LSTM from the sums of its gates."},
+      {"Parameter", make_parameter, 0, 0, 1, 1, "parameter_param",
+       "A learned array as a top of its own.",
+       "Gradients add up over iter_size and over layers that share the parameter, as those of all "
+       "other types do; in Caffe only the last one remains."},
       {"Pooling", make_pooling, 1, 1, 1, 2, "pooling_param",
        "The maximum or average of every window."},
       {"RNN", make_rnn, 2, 4, 1, 2, "recurrent_param",
        "A plain recurrent net over time steps, with sequences side by side.",
-       "The number of time steps may change from pass to pass. The state that is carried to the "
-       "next "
-       "pass starts from zero when the number of streams changes. As in Caffe, no snapshot holds "
-       "it: "
-       "a resumed training starts from zero."},
+       "The number of time steps may change from pass to pass. The state that is carried on starts "
+       "from zero when the number of streams changes. As in Caffe, it is in no snapshot: a resumed "
+       "training starts from zero."},
       {"ReLU", make_relu, 1, 1, 1, 1, "relu_param",
        "Zero for negative values, or a slope for them."},
+      {"Reduction", make_reduction, 1, 1, 1, 1, "reduction_param",
+       "A sum, sum of absolute values, sum of squares or mean over all axes from one on."},
+      {"Reshape", make_reshape, 1, 1, 1, 1, "reshape_param", "The same values in another shape."},
       {"Sigmoid", make_sigmoid, 1, 1, 1, 1, "sigmoid_param", "The logistic function."},
       {"Silence", make_silence, 1, kMany, 0, 0, "", "Takes blobs that nobody wants."},
+      {"Slice", make_slice, 1, 1, 1, kMany, "slice_param", "Parts of the bottom along an axis."},
       {"Softmax", make_softmax, 1, 1, 1, 1, "softmax_param", "Probabilities from scores."},
       {"SoftmaxWithLoss", make_softmax_loss, 2, 2, 1, 2, "softmax_param",
        "The logarithmic loss of the probabilities that softmax makes of scores."},
       {"Split", make_split, 1, 1, 1, kMany, "", "The same values for several consumers."},
       {"TanH", make_tanh, 1, 1, 1, 1, "tanh_param", "The hyperbolic tangent."},
+      {"Tile", make_tile, 1, 1, 1, 1, "tile_param", "The bottom repeated along an axis."},
   };
   return types;
 }

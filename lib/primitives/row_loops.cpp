@@ -1,68 +1,62 @@
-// One loop index is up to 16 neighbours of a row: enough for the CPU's inner loop to vectorise, and
-// for a GPU still many more than there are rows. Compiled twice (kernels/device_tags.h).
+// Compiled twice (kernels/device_tags.h).
 #include "primitives/row_loops.h"
 
 #include "kernels/loop_registry.h"
 #include "kernels/parallel_for.h"
+#include "kernels/row_chunks.h"
 
 namespace crema {
 namespace loops {
 
-constexpr std::int64_t kBlock = 16;
-
-CREMA_FUNCTOR inline std::int64_t block_end(std::int64_t first, std::int64_t n) {
-  return first + kBlock < n ? first + kBlock : n;
-}
+/// Rows are few and short here (streams x units): small chunks give each thread some.
+constexpr std::int64_t kChunk = 128;
 
 template <class D, class T>
 void add_repeated_rows(const Device& device, std::int64_t rows, std::int64_t n, std::int64_t period,
                        const T* added, T* to) {
-  const std::int64_t blocks = (n + kBlock - 1) / kBlock;
+  const RowChunks chunks = row_chunks(D{}, n, kChunk);
   parallel_for(
-      D{}, device, rows * blocks,
+      D{}, device, rows * chunks.per_row,
       [=] CREMA_LOOP_BODY(std::int64_t i) {
-        const std::int64_t row = i / blocks, first = i % blocks * kBlock;
-        const std::int64_t end = block_end(first, n);
+        const std::int64_t row = chunks.row(i), end = chunks.end(i);
         const T* const x = added + row % period * n;
         T* const y = to + row * n;
-        for (std::int64_t j = first; j < end; ++j) y[j] += x[j];
+        for (std::int64_t j = chunks.begin(i); j < end; ++j) y[j] += x[j];
       },
-      kBlock);
+      chunks.size);
 }
 
 template <class D, class T>
 void scale_rows(const Device& device, std::int64_t rows, std::int64_t n, const T* factors,
                 const T* from, T* to) {
-  const std::int64_t blocks = (n + kBlock - 1) / kBlock;
+  const RowChunks chunks = row_chunks(D{}, n, kChunk);
   parallel_for(
-      D{}, device, rows * blocks,
+      D{}, device, rows * chunks.per_row,
       [=] CREMA_LOOP_BODY(std::int64_t i) {
-        const std::int64_t row = i / blocks, first = i % blocks * kBlock;
-        const std::int64_t end = block_end(first, n);
+        const std::int64_t row = chunks.row(i), end = chunks.end(i);
         const T factor = factors[row];
         const T* const x = from + row * n;
         T* const y = to + row * n;
-        for (std::int64_t j = first; j < end; ++j) y[j] = factor * x[j];
+        for (std::int64_t j = chunks.begin(i); j < end; ++j) y[j] = factor * x[j];
       },
-      kBlock);
+      chunks.size);
 }
 
 template <class D, class T>
 void add_scaled_rows(const Device& device, std::int64_t rows, std::int64_t n, const T* base,
                      const T* factors, const T* from, T* to) {
-  const std::int64_t blocks = (n + kBlock - 1) / kBlock;
+  const RowChunks chunks = row_chunks(D{}, n, kChunk);
   parallel_for(
-      D{}, device, rows * blocks,
+      D{}, device, rows * chunks.per_row,
       [=] CREMA_LOOP_BODY(std::int64_t i) {
-        const std::int64_t row = i / blocks, first = i % blocks * kBlock;
-        const std::int64_t end = block_end(first, n);
+        const std::int64_t row = chunks.row(i), end = chunks.end(i);
         const T factor = factors[row];
         const T* const a = base + row * n;
         const T* const x = from + row * n;
         T* const y = to + row * n;
-        for (std::int64_t j = first; j < end; ++j) y[j] = a[j] + factor * x[j];
+        for (std::int64_t j = chunks.begin(i); j < end; ++j) y[j] = a[j] + factor * x[j];
       },
-      kBlock);
+      chunks.size);
 }
 
 }  // namespace loops

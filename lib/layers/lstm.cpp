@@ -49,10 +49,11 @@ class LstmOp final : public RecurrentOp {
   }
   void step_backward(const RunContext& run, std::int64_t step, const float* dh,
                      float* dsums) override {
-    const bool last = step + 1 == shape().steps;
     float* const dc = spared(run, dc_);
+    const std::size_t bytes = static_cast<std::size_t>(shape().state()) * sizeof(float);
+    if (step + 1 == shape().steps && bytes > 0) run.device.fill_zero(dc, bytes);
     lstm_cell_backward(run.device, cell(), c_before(run, step), sums(run, step),
-                       c_before(run, step + 1), last ? nullptr : dc, dh, dc, dsums);
+                       c_before(run, step + 1), dc, dh, dc, dsums);
   }
 
   std::int64_t cells_, dc_;

@@ -14,10 +14,10 @@ class LstmUnitOp final : public Op {
   explicit LstmUnitOp(const PlanRequest& request)
       : shape_{request.bottoms[0][1], request.bottoms[0][2]},
         has_backward_(request.any_gradient()) {
-    const auto bytes = static_cast<std::size_t>(request.bottoms[1].count()) * sizeof(float);
-    (has_backward_ ? workspace_bytes_ : scratch_bytes_) += bytes;
-    // Where the gradient that nobody asked for goes.
-    if (has_backward_ && request.bottom_gradients[1] == 0) scratch_bytes_ += bytes;
+    const auto gates = static_cast<std::size_t>(request.bottoms[1].count()) * sizeof(float);
+    (has_backward_ ? workspace_bytes_ : scratch_bytes_) = gates;
+    // Zeros for a gradient that does not arrive, and room for those that nobody asks for.
+    if (has_backward_) scratch_bytes_ = state_bytes() * 2 + gates;
   }
 
   void forward(const RunContext& run) override {
@@ -34,19 +34,25 @@ class LstmUnitOp final : public Op {
       }
       return;
     }
+    auto* const zeros = static_cast<float*>(run.scratch);
+    if (state_bytes() > 0) run.device.fill_zero(zeros, state_bytes());
     const auto from = [&](std::size_t top) {
-      return run.top_gradients[top] ? run.top_gradients[top].read() : nullptr;
+      return run.top_gradients[top] ? run.top_gradients[top].read() : zeros;
     };
-    const auto to = [&](std::size_t bottom) {
-      return run.bottom_gradients[bottom] ? run.bottom_gradients[bottom].write() : nullptr;
+    const auto to = [&](std::size_t bottom, float* unwanted) {
+      return run.bottom_gradients[bottom] ? run.bottom_gradients[bottom].write() : unwanted;
     };
-    float* const dsums = to(1) != nullptr ? to(1) : static_cast<float*>(run.scratch);
+    const std::int64_t state = shape_.streams * shape_.hidden;
     lstm_cell_backward(run.device, shape_, run.bottoms[0].read(),
                        static_cast<const float*>(run.workspace), run.tops[0].read(), from(0),
-                       from(1), to(0), dsums);
+                       from(1), to(0, zeros + state), to(1, zeros + 2 * state));
   }
 
  private:
+  std::size_t state_bytes() const {
+    return static_cast<std::size_t>(shape_.streams * shape_.hidden) * sizeof(float);
+  }
+
   LstmCellShape shape_;
   bool has_backward_;
 };

@@ -27,7 +27,7 @@ void lstm_cell_forward(Device& device, const LstmCellShape& shape, const float* 
                        const float* c_previous, const float* sums, float* activations, float* c,
                        float* h);
 
-/// dc and dh may be null, which is zero; dc_previous (of the step before) may be dc or null.
+/// dc_previous, of the step before, may overwrite dc.
 void lstm_cell_backward(Device& device, const LstmCellShape& shape, const float* c_previous,
                         const float* activations, const float* c, const float* dc, const float* dh,
                         float* dc_previous, float* dsums);

@@ -274,7 +274,7 @@ TEST(Lstm, Errors) {
       infer_error(layer("num_output: 2 weight_filler { type: 'xavire' }"), {{3, 2, 4}, {3, 2}}),
       "recurrent_param.weight_filler: unknown filler type \"xavire\"; did you mean "
       "\"xavier\"?");
-  EXPECT_EQ(infer_error(layer("num_output: 1073741824"), {{1, 1 << 20, 1}, {1, 1 << 20}}),
+  EXPECT_EQ(infer_error(layer("num_output: 16777216"), {{1, 1 << 20, 1}, {1, 1 << 20}}),
             "the layer is too large: a pass takes more than 72057594037927936 multiply-adds");
   EXPECT_EQ(infer_error(layer("num_output: 4294967295"), {{0, 1ll << 31, 1}, {0, 1ll << 31}}),
             "a blob of shape 1x2147483648x17179869180 is too large");

@@ -21,6 +21,7 @@ CREMA_MAKER(make_concat);
 CREMA_MAKER(make_convolution);
 CREMA_MAKER(make_crop);
 CREMA_MAKER(make_data);
+CREMA_MAKER(make_deconvolution);
 CREMA_MAKER(make_dropout);
 CREMA_MAKER(make_dummy_data);
 CREMA_MAKER(make_eltwise);
@@ -63,7 +64,6 @@ namespace {
 /// Types of Caffe that have no row yet.
 constexpr std::string_view kPlanned[] = {
     "ContrastiveLoss",
-    "Deconvolution",
     "Filter",
     "HDF5Output",
     "HingeLoss",
@@ -123,6 +123,9 @@ const std::vector<LayerType>& layer_types() {
       {"Crop", make_crop, 2, 2, 1, 1, "crop_param",
        "The first bottom cut to the size of the second."},
       {"Data", make_data, 0, 0, 1, 2, "data_param", "Images and labels from a database."},
+      {"Deconvolution", make_deconvolution, 1, kMany, 1, kMany, "convolution_param",
+       "The transpose of a convolution: enlarges images with learned or bilinear filters.", "",
+       true},
       {"Dropout", make_dropout, 1, 1, 1, 1, "dropout_param",
        "Zeroes random values in training, to keep features from relying on each other."},
       {"DummyData", make_dummy_data, 0, 0, 1, kMany, "dummy_data_param",

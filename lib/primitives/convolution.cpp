@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "primitives/convolution_loop.h"
 #include "primitives/cpu/convolution.h"
+#include "primitives/depthwise.h"
 
 namespace crema {
 namespace {
@@ -21,8 +22,8 @@ constexpr double kPatchSpeed = 5e9;
 
 double seconds(const Device& device, const ConvolutionShape& shape, double dense,
                double depthwise) {
-  const bool thin = shape.groups > 1 && shape.in_channels == shape.groups;
-  return static_cast<double>(shape.multiply_adds()) / (thin ? depthwise : dense) / device.threads();
+  return static_cast<double>(shape.multiply_adds()) / (is_depthwise(shape) ? depthwise : dense) /
+         device.threads();
 }
 
 }  // namespace
@@ -36,9 +37,11 @@ std::vector<ConvolutionLayouts> convolution_layouts(Device& device, const Convol
     choices.push_back(*fast);
   }
   ConvolutionLayouts plain;
-  plain.cost = seconds(device, shape, kLoopSpeed, kLoopDepthwiseSpeed) +
-               static_cast<double>(shape.batch * loop_columns(shape)) * sizeof(float) /
-                   kPatchSpeed / device.threads();
+  plain.cost = seconds(device, shape, kLoopSpeed, kLoopDepthwiseSpeed);
+  if (!is_depthwise(shape)) {
+    plain.cost += static_cast<double>(shape.batch * loop_columns(shape)) * sizeof(float) /
+                  kPatchSpeed / device.threads();
+  }
   choices.push_back(plain);
   return choices;
 }
@@ -54,7 +57,11 @@ ConvolutionPlan plan_convolution(Device& device, const ConvolutionShape& shape,
   plan.refusals.push_back("onednn: " + refusal);
   // The layouts come from convolution_layouts(), so that this is never the user's fault.
   CREMA_ASSERT(bottom.is_plain() && top.is_plain());
-  plan.convolution = make_loop_convolution(device, shape, weights);
+  if (is_depthwise(shape) && weights.is_plain()) {
+    plan.convolution = make_depthwise_convolution(device, shape);
+  } else {
+    plan.convolution = make_loop_convolution(device, shape, weights);
+  }
   return plan;
 }
 

@@ -25,6 +25,7 @@ struct ConvolutionShape {
 /// Layouts that an engine likes, and its guess of the seconds that forward takes.
 struct ConvolutionLayouts {
   Layout bottom, top, weights;
+  Layout backward_weights;  ///< as backward_bottom likes them best
   double cost = 0;
 };
 

@@ -4,22 +4,9 @@
 
 #include "kernels/loop_registry.h"
 #include "kernels/parallel_for.h"
+#include "primitives/column_rows.h"
 
 namespace crema::loops {
-namespace {
-
-/// The part [first, last) of [0, out) whose positions o*stride + offset lie in [0, in).
-struct Range {
-  CREMA_FUNCTOR Range(std::int64_t out, std::int64_t in, std::int64_t stride, std::int64_t offset) {
-    first = offset >= 0 ? 0 : (-offset + stride - 1) / stride;
-    last = offset >= in ? 0 : (in - 1 - offset) / stride + 1;
-    if (last > out) last = out;
-    if (first > last) first = last;
-  }
-  std::int64_t first, last;
-};
-
-}  // namespace
 
 template <class D, class T>
 void im2col(const Device& device, const ColumnShape& shape, const T* image, T* columns) {
@@ -30,31 +17,18 @@ void im2col(const Device& device, const ColumnShape& shape, const T* image, T* c
         const int last = shape.axes - 1;
         const std::int64_t out = shape.out[last];
         T* const to = columns + i * out;
-        std::int64_t out_row = i % shape.out_rows;
-        std::int64_t tap = i / shape.out_rows % shape.kernel_count;
+        const std::int64_t tap = i / shape.out_rows % shape.kernel_count;
         const std::int64_t channel = i / shape.out_rows / shape.kernel_count;
-        const std::int64_t offset =
-            tap % shape.kernel[last] * shape.dilation[last] - shape.pad[last];
-        tap /= shape.kernel[last];
-        std::int64_t row = 0;
-        std::int64_t rows = 1;
-        bool inside = true;
-        for (int axis = last - 1; axis >= 0; --axis) {
-          const std::int64_t at = out_row % shape.out[axis] * shape.stride[axis] - shape.pad[axis] +
-                                  tap % shape.kernel[axis] * shape.dilation[axis];
-          inside = inside && at >= 0 && at < shape.in[axis];
-          row += at * rows;
-          rows *= shape.in[axis];
-          out_row /= shape.out[axis];
-          tap /= shape.kernel[axis];
-        }
-        if (!inside) {
+        const std::int64_t kernel = shape.kernel[last];
+        const std::int64_t row = image_row(shape, i % shape.out_rows, tap / kernel);
+        if (row < 0) {
           for (std::int64_t o = 0; o < out; ++o) to[o] = 0;
           return;
         }
+        const std::int64_t offset = tap % kernel * shape.dilation[last] - shape.pad[last];
         const std::int64_t stride = shape.stride[last];
         const T* const from = image + (channel * shape.in_rows + row) * shape.in[last];
-        const Range range(out, shape.in[last], stride, offset);
+        const TapRange range(out, shape.in[last], stride, offset);
         for (std::int64_t o = 0; o < range.first; ++o) to[o] = 0;
         if (stride == 1) {
           for (std::int64_t o = range.first; o < range.last; ++o) to[o] = from[o + offset];
@@ -82,27 +56,13 @@ void col2im(const Device& device, const ColumnShape& shape, const T* columns, T*
         T* const to = image + i * in;
         for (std::int64_t w = 0; w < in; ++w) to[w] = 0;
         for (std::int64_t outer = 0; outer < shape.kernel_count / kernel; ++outer) {
-          std::int64_t rest = outer;
-          std::int64_t in_row = i % shape.in_rows;
-          std::int64_t out_row = 0;
-          std::int64_t rows = 1;
-          bool inside = true;
-          for (int axis = last - 1; axis >= 0; --axis) {
-            const std::int64_t at = in_row % shape.in[axis] + shape.pad[axis] -
-                                    rest % shape.kernel[axis] * shape.dilation[axis];
-            const std::int64_t o = at / shape.stride[axis];
-            inside = inside && at >= 0 && o * shape.stride[axis] == at && o < shape.out[axis];
-            out_row += o * rows;
-            rows *= shape.out[axis];
-            in_row /= shape.in[axis];
-            rest /= shape.kernel[axis];
-          }
-          if (!inside) continue;
+          const std::int64_t out_row = window_row(shape, i % shape.in_rows, outer);
+          if (out_row < 0) continue;
           const std::int64_t first_tap = channel * shape.kernel_count + outer * kernel;
           for (std::int64_t k = 0; k < kernel; ++k) {
             const T* const from = columns + ((first_tap + k) * shape.out_rows + out_row) * out;
             const std::int64_t offset = k * shape.dilation[last] - shape.pad[last];
-            const Range range(out, in, stride, offset);
+            const TapRange range(out, in, stride, offset);
             if (stride == 1) {
               for (std::int64_t o = range.first; o < range.last; ++o) to[o + offset] += from[o];
             } else {

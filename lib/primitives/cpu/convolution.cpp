@@ -331,6 +331,7 @@ std::optional<ConvolutionLayouts> onednn_convolution_layouts(Device& device,
   layouts.bottom = channels_last(shape.bottom());
   layouts.top = channels_last(shape.top());
   layouts.weights = layout_of(plans->forward.weights_desc());
+  if (plans->bottom) layouts.backward_weights = layout_of(plans->bottom.weights_desc());
   return layouts;
 }
 

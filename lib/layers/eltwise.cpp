@@ -9,8 +9,8 @@
 // best before it. A NaN wins.
 //
 // More than two bottoms are taken in one after the other. Of MAX, the workspace keeps who won. SUM
-// works in place with two bottoms; backward, the gradient of bottom 0 is that of the top if its
-// coefficient is 1, so that a residual sum writes one gradient only.
+// works in place; backward, the gradient of bottom 0 is that of the top if its coefficient is 1, so
+// that a residual sum writes one gradient only.
 #include <cstdint>
 
 #include "kernels/loop_registry.h"
@@ -293,11 +293,7 @@ class EltwiseLayer final : public Layer {
   bool backward_reads_top(int) const override {
     return operation() == Operation::PROD && !stable();
   }
-  // Bottoms may be views of one value. With two, each element is read before it is overwritten; a
-  // third would come too late.
-  bool forward_in_place() const override {
-    return operation() == Operation::SUM && definition().bottom_size() == 2;
-  }
+  bool forward_in_place() const override { return operation() == Operation::SUM; }
   bool backward_in_place() const override { return operation() == Operation::SUM; }
 
  private:

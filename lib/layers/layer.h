@@ -109,7 +109,8 @@ class Layer {
   // What backward reads of the data. The memory pass may overwrite all else.
   virtual bool backward_reads_bottom(int bottom) const;
   virtual bool backward_reads_top(int top) const;
-  /// Forward may write top 0 over bottom 0 (same shape and layout), element by element.
+  /// Forward may write top 0 over bottom 0 (same shape and layout), element by element. No other
+  /// bottom lies in that memory.
   virtual bool forward_in_place() const { return false; }
   /// Backward may write the gradient of bottom 0 over that of top 0.
   virtual bool backward_in_place() const { return false; }

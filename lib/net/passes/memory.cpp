@@ -106,7 +106,7 @@ class Planner {
           if (current.layer->is_view(static_cast<int>(t))) {
             shared = view_of(n, bottom, top);
           } else if (t == 0 && current.layer->forward_in_place()) {
-            shared = in_place_of(n, bottom, top);
+            shared = in_place_of(n, current, top);
           }
         }
         if (shared < 0) {
@@ -136,13 +136,17 @@ class Planner {
     return data_life_[from];
   }
 
-  int in_place_of(int n, int bottom, int top) {
-    const auto from = static_cast<std::size_t>(bottom);
-    const Value& b = value(bottom);
+  int in_place_of(int n, const Node& current, int top) {
+    const auto from = static_cast<std::size_t>(current.bottoms[0]);
+    const Value& b = value(current.bottoms[0]);
     const Value& t = value(top);
     if (plan_.persistent[from] >= 0 || !(b.shape == t.shape) || !(b.layout == t.layout)) return -1;
     // Somebody, perhaps through a view, still wants what is there.
     if (life(data_life_[from]).last > n) return -1;
+    // So does the op itself where another bottom is a view of the same.
+    for (std::size_t i = 1; i < current.bottoms.size(); ++i) {
+      if (data_life_[static_cast<std::size_t>(current.bottoms[i])] == data_life_[from]) return -1;
+    }
     return data_life_[from];
   }
 

@@ -107,10 +107,34 @@ class RandomNet {
     blobs_.push_back({narrow, false, false});
   }
 
+  void eltwise() {
+    static const char* const operations[] = {"SUM", "SUM coeff: 1 coeff: -0.5", "PROD", "MAX"};
+    const std::string top = name();
+    add("Eltwise", bottom(pick()) + bottom(pick()), top,
+        fmt::format("eltwise_param {{ operation: {} }}", operations[draw(4)]));
+    blobs_.push_back({top, false, false});
+  }
+
+  /// Cut in two and joined the other way round.
+  void slice() {
+    const std::string first = name(), second = name(), top = name();
+    add("Slice", bottom(pick()), first + "\" top: \"" + second, "slice_param { slice_point: 1 }");
+    add("Concat", bottom(second) + bottom(first), top, "");
+    blobs_.push_back({top, false, false});
+  }
+
+  /// Views of views.
+  void reshape() {
+    const std::string flat = name(), top = name();
+    add("Flatten", bottom(pick()), flat, "");
+    add("Reshape", bottom(flat), top, "reshape_param { shape { dim: 0 dim: 4 dim: 5 dim: -1 } }");
+    blobs_.push_back({top, false, false});
+  }
+
   void step() {
     static const char* const types[] = {"Convolution", "Pooling", "LRN",     "ReLU",  "Sigmoid",
                                         "TanH",        "Dropout", "Softmax", "Concat"};
-    int kind = draw(14);
+    int kind = draw(20);
     if (kind == 6 && !dropout_) kind = 3;
     if (kind < 9 && kind != 8) return image_layer(types[kind]);
     if (kind == 8) {
@@ -119,8 +143,14 @@ class RandomNet {
       blobs_.push_back({top, false, false});
     } else if (kind < 12) {
       in_place_layer();
-    } else {
+    } else if (kind < 14) {
       concat();
+    } else if (kind < 17) {
+      eltwise();
+    } else if (kind < 19) {
+      slice();
+    } else {
+      reshape();
     }
   }
 

@@ -176,6 +176,24 @@ TEST(MemoryTest, AReluLeavesAloneWhatBackwardReads) {
   EXPECT_EQ(place(tested, "t"), place(tested, "b"));
 }
 
+std::string sum(const std::string& a, const std::string& b, const std::string& top) {
+  return "layer { name: \"" + top + "_sum\" type: \"Eltwise\" bottom: \"" + a + "\" bottom: \"" +
+         b + "\" top: \"" + top + "\" }\n";
+}
+
+TEST(MemoryTest, ASumLiesOverItsFirstBottom) {
+  const Planned planned =
+      plan(kData + conv("x", "a") + conv("x", "b") + sum("a", "b", "c") + conv("c", "d"), true);
+  EXPECT_EQ(place(planned, "a"), place(planned, "c"));
+}
+
+TEST(MemoryTest, ASumDoesNotLieOverAnotherOfItsBottoms) {
+  const Planned planned = plan(kData + conv("x", "a") + sum("a", "a", "c") + conv("c", "d"), true);
+  EXPECT_EQ(place(planned, "a_a_Convolution_0_split_0"),
+            place(planned, "a_a_Convolution_0_split_1"));
+  EXPECT_NE(place(planned, "a_a_Convolution_0_split_0"), place(planned, "c"));
+}
+
 TEST(MemoryTest, AReluOfNegativeSlopeKeepsItsInput) {
   const Planned planned =
       plan(kData + conv("x", "a") +

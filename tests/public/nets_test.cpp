@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <iterator>
+#include <set>
 
 #include "../unit/proto/scratch.h"
 #include "net/compile.h"
@@ -47,38 +49,101 @@ std::map<std::string, Shape> shapes_for(const caffe::NetParameter& net,
   return shapes;
 }
 
-std::string plan(const fs::path& file, caffe::Phase phase, Device& device) {
+std::string plan(const caffe::NetParameter& net, const caffe::NetState& state,
+                 const std::string& file, Device& device) {
   return testing::error_of([&] {
-    const caffe::NetParameter net = read_net(file.string(), nullptr, {{}, true});
+    compile(net, state, device, state.phase() == caffe::TRAIN, shapes_for(net, state, file));
+  });
+}
+
+/// The stages that layers of the net ask for: none, each, each two.
+std::vector<std::vector<std::string>> stages_of(const caffe::NetParameter& net) {
+  std::set<std::string> names;
+  for (const caffe::LayerParameter& layer : net.layer()) {
+    for (const caffe::NetStateRule& rule : layer.include()) {
+      names.insert(rule.stage().begin(), rule.stage().end());
+    }
+  }
+  std::vector<std::vector<std::string>> choices = {{}};
+  for (auto a = names.begin(); a != names.end(); ++a) {
+    choices.push_back({*a});
+    for (auto b = std::next(a); b != names.end(); ++b) choices.push_back({*a, *b});
+  }
+  return choices;
+}
+
+/// "" when some choice of stages can be planned, else why not without any.
+std::string plan_phase(const caffe::NetParameter& net, caffe::Phase phase, const std::string& file,
+                       Device& device) {
+  std::string first;
+  for (const auto& stages : stages_of(net)) {
     caffe::NetState state = net.state();
     state.set_phase(phase);
-    compile(net, state, device, phase == caffe::TRAIN,
-            shapes_for(net, state, file.filename().string()));
-  });
+    for (const std::string& stage : stages) state.add_stage(stage);
+    const std::string error = plan(net, state, file, device);
+    if (error.empty()) return "";
+    if (first.empty()) first = error;
+  }
+  return first;
+}
+
+/// Why a net is refused, where that is no fault of Crema's: what the error says, and what that
+/// means. An error of another kind fails the test.
+struct Cause {
+  const char* text;
+  const char* meaning;
+};
+constexpr Cause kCauses[] = {
+    {"known but not supported yet", "a layer type to come"},
+    {"is left out: phase is", "made for the other phase alone"},
+    {"a Python layer runs a user's Python code", "Python layer"},
+    {"merge-conflict marker", "broken file"},
+    {"expected integer or identifier, got: \"Softmax\"", "broken file"},
+    {"takes 2 bottoms, not 1", "broken file: a loss without labels"},
+    {"unknown field \"subtraction\" in an old (V0) layer", "older than what Caffe reads"},
+    {"unknown field \"min_resize\"", "of an unknown fork"},
+    {"unknown filler type \"gabor\"", "of Intel's fork"},
+    {"changes results and is not supported", "of a fork"},
+    {"both bottoms must have the same number of values", "shape of an HDF5 source unknown"},
+};
+
+const char* cause_of(const std::string& error) {
+  for (const Cause& cause : kCauses) {
+    if (error.find(cause.text) != std::string::npos) return cause.meaning;
+  }
+  return nullptr;
 }
 
 TEST(PublicNets, CanBePlanned) {
   const fs::path folder = public_folder() / "nets";
   if (!fs::is_directory(folder)) GTEST_SKIP() << folder << " is not there";
   const std::unique_ptr<Device> device = make_cpu_device();
-  int planned = 0;
-  std::vector<std::string> refused;
+  int both = 0, one = 0, none = 0;
   for (const Row& row : testing::read_table(folder / "index.tsv")) {
     if (row.at("bvlc_1.0_knows_all") != "yes") continue;
-    std::string errors;
+    const std::string& file = row.at("file");
+    caffe::NetParameter net;
+    const std::string unread = testing::error_of([&] {
+      net = read_net((folder / file).string(), nullptr, {{}, true});
+    });
+    int planned = 0;
     for (const caffe::Phase phase : {caffe::TRAIN, caffe::TEST}) {
-      const std::string error = plan(folder / row.at("file"), phase, *device);
-      if (!error.empty()) errors += fmt::format("\n    {}: {}", caffe::Phase_Name(phase), error);
+      const std::string error = unread.empty() ? plan_phase(net, phase, file, *device) : unread;
+      if (error.empty()) {
+        ++planned;
+        continue;
+      }
+      const char* cause = cause_of(error);
+      EXPECT_NE(cause, nullptr) << caffe::Phase_Name(phase) << ": " << error;
+      if (testing::show_refusals()) {
+        std::printf("  %s: %s: %s\n", caffe::Phase_Name(phase).c_str(), cause ? cause : "?",
+                    error.c_str());
+      }
     }
-    if (errors.empty()) {
-      ++planned;
-    } else {
-      refused.push_back(row.at("file") + errors);
-    }
+    ++(planned == 2 ? both : planned == 1 ? one : none);
   }
-  std::printf("%d nets planned, %zu not\n", planned, refused.size());
-  for (const std::string& text : refused) std::printf("  %s\n", text.c_str());
-  EXPECT_GT(planned, 0);
+  EXPECT_GT(both, 0);
+  std::printf("nets planned: %d in both phases, %d in one, %d in none\n", both, one, none);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "../unit/proto/scratch.h"
 #include "proto/blobs.h"
 #include "proto/io.h"
+#include "proto/upgrade.h"
 #include "proto/weights.h"
 #include "public_files.h"
 
@@ -38,9 +39,12 @@ void round_trip(const std::string& file) {
   SCOPED_TRACE(file);
   const testing::Scratch scratch;
   const std::string binary = scratch.path("w.caffemodel"), hdf5 = scratch.path("w.caffemodel.h5");
-  const caffe::NetParameter net = read_net(file, nullptr, {{}, true});
+  caffe::NetParameter net, again;
+  read_binary(file, &net);
+  upgrade_net(&net);
+  widen_raw_blobs(&net);
   write_weights(net, binary, WeightFormat::kBinary);
-  const caffe::NetParameter again = read_net(binary, nullptr, {{}, true});
+  read_binary(binary, &again);
   EXPECT_TRUE(MessageDifferencer::Equals(net, again)) << "every field";
   const StoredWeights weights = read_weights(file);
   expect_equal(weights, read_weights(binary), true);

@@ -5,6 +5,7 @@
 #include <gflags/gflags.h>
 
 #include "commands/device_choice.h"
+#include "dialect_flag.h"
 
 DEFINE_string(gpu, "", "GPU ids or all");
 DEFINE_string(devices, "", "cpu: run on the CPU even if the solver says solver_mode: GPU");
@@ -13,5 +14,4 @@ DEFINE_int32(threads, 0,
              "fixed number");
 DEFINE_int32(level, 0, "level of the net's state");
 DEFINE_string(stage, "", "stages of the net's state, separated by commas");
-
 inline crema::DeviceChoice device_flags() { return {FLAGS_gpu, FLAGS_devices, FLAGS_threads}; }

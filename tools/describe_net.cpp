@@ -34,7 +34,7 @@ const crema::ToolInfo kInfo = {
 int run(const std::vector<std::string>&) {
   crema::DescribeOptions options;
   if (FLAGS_model.empty()) throw crema::UsageError("--model is missing");
-  if (!caffe::Phase_Parse(FLAGS_phase, &options.phase)) {
+  if (!caffe::Phase_Parse(FLAGS_phase, &options.phase) || options.phase > caffe::TEST) {
     throw crema::UsageError("--phase is TRAIN or TEST, not " + FLAGS_phase);
   }
   options.model = FLAGS_model;
@@ -43,6 +43,7 @@ int run(const std::vector<std::string>&) {
   options.weights = FLAGS_weights;
   options.input_shapes = FLAGS_input_shape;
   options.device = device_flags();
+  options.dialect = dialect_flag();
   options.explain = FLAGS_explain;
   return crema::describe_net(options);
 }

@@ -42,6 +42,7 @@ int run(const std::vector<std::string>&) {
   options.iterations = FLAGS_iterations;
   options.all = FLAGS_all;
   options.device = device_flags();
+  options.dialect = dialect_flag();
   options.level = FLAGS_level;
   options.stages = FLAGS_stage;
   return crema::test(options);

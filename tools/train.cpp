@@ -42,6 +42,7 @@ int run(const std::vector<std::string>&) {
   options.weights = FLAGS_weights;
   options.snapshot = FLAGS_snapshot;
   options.device = device_flags();
+  options.dialect = dialect_flag();
   options.level = FLAGS_level;
   options.stages = FLAGS_stage;
   options.sigint_effect = FLAGS_sigint_effect;

@@ -1,5 +1,7 @@
 #include "commands/describe_net.h"
 
+#include <glog/logging.h>
+
 #include "base/error.h"
 #include "base/text.h"
 #include "base/tool.h"
@@ -84,8 +86,8 @@ std::map<std::string, Shape> parse_shapes(const std::string& text) {
 int describe_net(const DescribeOptions& options) {
   const std::map<std::string, Shape> input_shapes = parse_shapes(options.input_shapes);
   std::vector<std::string> upgrades;
-  caffe::NetParameter net = read_net(options.model, &upgrades);
-  for (const std::string& upgrade : upgrades) print(fmt::format("upgraded: {}\n", upgrade));
+  caffe::NetParameter net = read_net(options.model, &upgrades, {options.dialect});
+  for (const std::string& upgrade : upgrades) LOG(INFO) << "upgraded: " << upgrade;
   caffe::NetState own;
   own.set_phase(options.phase);
   own.set_level(options.level);

@@ -6,6 +6,7 @@
 
 #include "caffe.pb.h"
 #include "commands/device_choice.h"
+#include "proto/fork_fields.h"
 #include "tensor/shape.h"
 
 namespace crema {
@@ -19,6 +20,7 @@ struct DescribeOptions {
   /// "data=32x3x227x227,…": data layers with such a top need no source.
   std::string input_shapes;
   DeviceChoice device;
+  Dialect dialect = Dialect::kDetect;
   /// Engines, layouts, refusals.
   bool explain = false;
 };

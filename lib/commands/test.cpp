@@ -75,9 +75,9 @@ struct Subject {
 };
 
 Subject subject_of_solver(const TestOptions& options) {
-  const caffe::SolverParameter solver = read_solver(options.solver);
+  const caffe::SolverParameter solver = read_solver(options.solver, nullptr, {options.dialect});
   Subject subject;
-  std::vector<SolverNet> nets = solver_test_nets(solver);
+  std::vector<SolverNet> nets = solver_test_nets(solver, {options.dialect});
   require(!nets.empty(), "{} has no test net", options.solver);
   subject.net = std::move(nets.front());
   // What the flags say goes on top of the solver's test_state.
@@ -102,7 +102,7 @@ Subject subject_of(const TestOptions& options) {
   if (by_solver) {
     subject = subject_of_solver(options);
   } else {
-    subject.net.net = read_net(options.model);
+    subject.net.net = read_net(options.model, nullptr, {options.dialect});
     subject.net.state = merged_state(caffe::TEST, subject.net.net, test_state(options));
     for (const std::string& file : split(options.weights, ',')) {
       subject.weights.push_back(read_weights(file));

@@ -6,6 +6,7 @@
 
 #include "commands/device_choice.h"
 #include "net/net.h"
+#include "proto/fork_fields.h"
 #include "solver/events.h"
 
 namespace crema {
@@ -25,6 +26,7 @@ struct TestOptions {
   DeviceChoice device;
   int level = 0;
   std::string stages;
+  Dialect dialect = Dialect::kDetect;
 };
 
 /// Tests and logs in Caffe's lines.

@@ -52,7 +52,7 @@ int train(const TrainOptions& options) {
   const SignalAction on_hangup = parse_signal_action(options.sighup_effect, "sighup_effect");
   const std::unique_ptr<Device> device = choose_device(options.device);
   log_device(*device);
-  caffe::SolverParameter param = read_solver(options.solver);
+  caffe::SolverParameter param = read_solver(options.solver, nullptr, {options.dialect});
   check_mode(param, options.device);
   set_train_state(param, options);
   SignalWatch signals(on_interrupt, on_hangup);
@@ -65,6 +65,7 @@ int train(const TrainOptions& options) {
         << "No snapshot of " << param.snapshot_prefix() << " yet; starting from the beginning.";
   }
   solver_options.weights = options.weights;
+  solver_options.dialect = options.dialect;
   Solver solver(param, *device, solver_options);
   TrainingLog log(param.display(), solver.iteration(), param.max_iter());
   solver.add_listener(&log);

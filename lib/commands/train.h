@@ -4,6 +4,7 @@
 #include <string>
 
 #include "commands/device_choice.h"
+#include "proto/fork_fields.h"
 
 namespace crema {
 
@@ -16,6 +17,7 @@ struct TrainOptions {
   std::string stages;  ///< separated by commas
   std::string sigint_effect = "stop";
   std::string sighup_effect = "snapshot";
+  Dialect dialect = Dialect::kDetect;
 };
 
 /// Trains; 0 when done or stopped by a signal with its state saved.

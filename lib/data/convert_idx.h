@@ -15,4 +15,10 @@ std::int64_t convert_idx(const std::string& images, const std::string& labels,
                          const std::string& db,
                          const std::function<void(std::int64_t, std::int64_t)>& progress = {});
 
+/// Likewise N pairs of pictures drawn at random, as Caffe's convert_mnist_siamese_data: a Datum of
+/// two channels, label 1 where both have the same class, else 0. The same `seed` draws the same.
+std::int64_t convert_idx_pairs(
+    const std::string& images, const std::string& labels, const std::string& db, std::uint64_t seed,
+    const std::function<void(std::int64_t, std::int64_t)>& progress = {});
+
 }  // namespace crema

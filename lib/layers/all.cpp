@@ -40,6 +40,8 @@ CREMA_MAKER(make_inner_product);
 CREMA_MAKER(make_input);
 CREMA_MAKER(make_log);
 CREMA_MAKER(make_lrn);
+CREMA_MAKER(make_lstm);
+CREMA_MAKER(make_lstm_unit);
 CREMA_MAKER(make_multinomial_logistic_loss);
 CREMA_MAKER(make_mvn);
 CREMA_MAKER(make_parameter);
@@ -49,6 +51,7 @@ CREMA_MAKER(make_prelu);
 CREMA_MAKER(make_reduction);
 CREMA_MAKER(make_relu);
 CREMA_MAKER(make_reshape);
+CREMA_MAKER(make_rnn);
 CREMA_MAKER(make_scale);
 CREMA_MAKER(make_sigmoid);
 CREMA_MAKER(make_sigmoid_cross_entropy_loss);
@@ -70,10 +73,7 @@ namespace {
 constexpr std::string_view kPlanned[] = {
     "HDF5Output",
     "ImageData",
-    "LSTM",
-    "LSTMUnit",
     "MemoryData",
-    "RNN",
     "WindowData",
 };
 
@@ -166,6 +166,13 @@ const std::vector<LayerType>& layer_types() {
        "Values that the caller writes into the net."},
       {"LRN", make_lrn, 1, 1, 1, 1, "lrn_param",
        "Responses divided by the strength of their neighbours."},
+      {"LSTM", make_lstm, 2, 5, 1, 3, "recurrent_param",
+       "Long short-term memory over time steps, with sequences side by side.",
+       "The number of time steps may change from pass to pass. The state that is carried on starts "
+       "from zero when the number of streams changes. As in Caffe, it is in no snapshot: a resumed "
+       "training starts from zero."},
+      {"LSTMUnit", make_lstm_unit, 3, 3, 2, 2, "",
+       "One time step of an LSTM from the sums of its gates."},
       {"Log", make_log, 1, 1, 1, 1, "log_param", "The logarithm.",
        "In place the gradient is right; Caffe's is taken at the wrong values. A base of 1 is "
        "refused."},
@@ -189,6 +196,11 @@ const std::vector<LayerType>& layer_types() {
        "Where shift + scale * x is 0 the gradient is right for all powers; Caffe gives NaN unless "
        "the power is 1 or 2. In place the gradient is right; Caffe's is taken at the wrong "
        "values."},
+      {"RNN", make_rnn, 2, 4, 1, 2, "recurrent_param",
+       "A plain recurrent net over time steps, with sequences side by side.",
+       "The number of time steps may change from pass to pass. The state that is carried on starts "
+       "from zero when the number of streams changes. As in Caffe, it is in no snapshot: a resumed "
+       "training starts from zero."},
       {"ReLU", make_relu, 1, 1, 1, 1, "relu_param",
        "Zero for negative values, or a slope for them."},
       {"Reduction", make_reduction, 1, 1, 1, 1, "reduction_param",

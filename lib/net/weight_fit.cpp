@@ -3,9 +3,26 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace crema {
 
+namespace {
+
+bool has_layer(const Graph& graph, const std::string& name) {
+  return std::any_of(graph.nodes.begin(), graph.nodes.end(),
+                     [&](const Node& node) { return node.name() == name; });
+}
+
+}  // namespace
+
 std::string misfit(const Graph& graph, const Node& node, const StoredLayer& stored, bool hdf5) {
+  if (!stored.needs.empty() && !has_layer(graph, stored.needs)) {
+    return fmt::format(
+        "the file holds a scale and bias with it, as NVIDIA's and Intel's Caffe do, but the net "
+        "has no layer \"{}\" for them (batch_norm_param {{ scale_bias: true }} makes one)",
+        stored.needs);
+  }
   const std::size_t count = node.params.size();
   if (stored.blobs.size() > count || (stored.blobs.size() < count && !hdf5)) {
     return fmt::format("the file holds {} blobs, the net's layer has {} parameters",

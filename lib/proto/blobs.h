@@ -14,9 +14,12 @@ bool is_legacy(const caffe::BlobProto& blob);
 /// The shape as stored; four axes in the legacy form.
 Shape stored_shape(const caffe::BlobProto& blob);
 
-/// The values (double_data if there are any, else data). Fails when their number is not that of the
-/// shape.
+/// The values: double_data if there are any, else data, else NVIDIA's raw_data of any type. Fails
+/// when their number is not that of the shape.
 std::vector<float> values(const caffe::BlobProto& blob);
+
+/// Turns values and gradients in NVIDIA's raw form into floats; the number of blobs that had them.
+int widen_raw_blobs(caffe::NetParameter* net);
 
 /// Whether a stored shape is that of a parameter. A legacy shape is compared from the end, with 1
 /// for the axes that the parameter lacks: a bias of N values matches 1x1x1xN.

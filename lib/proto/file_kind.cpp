@@ -149,7 +149,8 @@ FileKind binary_kind(std::string_view content) {
   }
   if (has(100, kBytes) || (layers && !has(1, kVarint))) return FileKind::kNet;
   if (has(4, kBytes) && has(1, kVarint)) return FileKind::kDatum;
-  if (has(5, kBytes) || has(5, kFixed32) || (has(8, kBytes) && has(7, kBytes))) {
+  if (has(5, kBytes) || has(5, kFixed32) ||
+      (has(7, kBytes) && (has(8, kBytes) || has(12, kBytes)))) {
     return FileKind::kBlob;
   }
   if (has(1, kBytes) && !has(2, kVarint)) return FileKind::kNet;

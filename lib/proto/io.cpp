@@ -1,5 +1,6 @@
 #include "proto/io.h"
 
+#include <glog/logging.h>
 #include <google/protobuf/stubs/logging.h>
 
 #include <cerrno>
@@ -10,7 +11,9 @@
 
 #include "base/files.h"
 #include "base/text.h"
+#include "proto/blobs.h"
 #include "proto/file_kind.h"
+#include "proto/fork_binary.h"
 #include "proto/mapped_file.h"
 #include "proto/text.h"
 #include "proto/upgrade.h"
@@ -30,25 +33,57 @@ void parse_binary(std::string_view bytes, const std::string& path, Message* out)
        broken.empty() ? "a record within is damaged" : broken);
 }
 
+/// Whether a text's BatchNorm layers have the defaults of Intel's Caffe. Names are the same
+/// whoever's they are, so a text with fields of both forks is no riddle.
+bool has_intels_defaults(const ForkUse& use, Dialect given) {
+  if (given != Dialect::kDetect) return given == Dialect::kIntel;
+  return (use.told & (kNvidia | kIntel)) == kIntel;
+}
+
+/// upgrade_forks, with one line in the log where nobody asks for the notes.
+void upgrade_forks_of(caffe::NetParameter* net, bool intel, const std::string& file,
+                      const ReadOptions& options, std::vector<std::string>* upgrades) {
+  UpgradeNotes notes;
+  upgrade_forks(net, intel, &notes);
+  if (upgrades) {
+    upgrades->insert(upgrades->end(), notes.begin(), notes.end());
+  } else if (!notes.empty() && !options.quiet) {
+    LOG(INFO) << file << ": " << notes.front()
+              << (notes.size() > 1 ? fmt::format("; {} such changes", notes.size()) : "");
+  }
+}
+
+/// Says what became of a file's fork fields.
+void report(const ForkUse& use, const std::string& file, const ReadOptions& options,
+            std::vector<std::string>* upgrades) {
+  if (upgrades) upgrades->insert(upgrades->end(), use.notes.begin(), use.notes.end());
+  const std::string ignored = ignored_sentence(use);
+  if (!ignored.empty() && !options.quiet) LOG(WARNING) << file << ": " << ignored;
+}
+
 }  // namespace
 
 caffe::NetParameter parse_net(const std::string& text, const std::string& name,
-                              std::vector<std::string>* upgrades) {
+                              std::vector<std::string>* upgrades, const ReadOptions& options) {
   caffe::NetParameter net;
-  parse_text(text, name, &net);
+  ForkUse use;
+  parse_text(text, name, &net, &use);
+  report(use, name, options, upgrades);
   upgrade_net(&net, upgrades);
+  upgrade_forks_of(&net, has_intels_defaults(use, options.dialect), name, options, upgrades);
   return net;
 }
 
-caffe::NetParameter read_net(const std::string& path, std::vector<std::string>* upgrades) {
+caffe::NetParameter read_net(const std::string& path, std::vector<std::string>* upgrades,
+                             const ReadOptions& options) {
   require_file(path, "a net");
   const MappedFile file(path);
   const FileKind kind = kind_of(file.bytes());
   require(kind != FileKind::kEmpty, "{} is empty", path);
-  if (kind == FileKind::kText) return parse_net(std::string(file.bytes()), path, upgrades);
+  if (kind == FileKind::kText) return parse_net(std::string(file.bytes()), path, upgrades, options);
   // Prototxt with a stray control character is told by protobuf where it is.
   if (kind == FileKind::kUnknown && looks_like_text(file.bytes())) {
-    return parse_net(std::string(file.bytes()), path, upgrades);
+    return parse_net(std::string(file.bytes()), path, upgrades, options);
   }
   const std::string broken =
       kind == FileKind::kUnknown ? broken_record(file.bytes()) : std::string();
@@ -57,11 +92,21 @@ caffe::NetParameter read_net(const std::string& path, std::vector<std::string>* 
   caffe::NetParameter net;
   parse_binary(file.bytes(), path, &net);
   strip_positions(&net);
-  with_context(path, [&] { upgrade_net(&net, upgrades); });
+  with_context(path, [&] {
+    ForkUse use;
+    const Dialect dialect = treat_fork_fields(&net, options.dialect, path, &use);
+    report(use, path, options, upgrades);
+    upgrade_net(&net, upgrades);
+    upgrade_forks_of(&net, dialect == Dialect::kIntel, path, options, upgrades);
+    if (const int widened = widen_raw_blobs(&net); widened > 0 && upgrades) {
+      upgrades->push_back(fmt::format("{} blobs in NVIDIA's raw form became floats", widened));
+    }
+  });
   return net;
 }
 
-caffe::SolverParameter read_solver(const std::string& path, std::vector<std::string>* upgrades) {
+caffe::SolverParameter read_solver_text(const std::string& path, std::vector<std::string>* upgrades,
+                                        const ReadOptions& options) {
   require_file(path, "a solver");
   const std::string text = read_file(path);
   const FileKind kind = kind_of(text);
@@ -69,8 +114,23 @@ caffe::SolverParameter read_solver(const std::string& path, std::vector<std::str
   require(kind == FileKind::kText || is_foreign(kind) || looks_like_text(text),
           "{} is {}; a solver is a text file (prototxt)", path, describe(kind));
   caffe::SolverParameter solver;
-  parse_text(text, path, &solver);
+  ForkUse use;
+  parse_text(text, path, &solver, &use);
+  report(use, path, options, upgrades);
   upgrade_solver(&solver, upgrades);
+  const bool intel = has_intels_defaults(use, options.dialect);
+  const auto upgrade = [&](caffe::NetParameter* net) {
+    upgrade_forks_of(net, intel, path, options, upgrades);
+  };
+  if (solver.has_net_param()) upgrade(solver.mutable_net_param());
+  if (solver.has_train_net_param()) upgrade(solver.mutable_train_net_param());
+  for (auto& net : *solver.mutable_test_net_param()) upgrade(&net);
+  return solver;
+}
+
+caffe::SolverParameter read_solver(const std::string& path, std::vector<std::string>* upgrades,
+                                   const ReadOptions& options) {
+  caffe::SolverParameter solver = read_solver_text(path, upgrades, options);
   set_snapshot_prefix(path, &solver);
   return solver;
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "proto/file_kind.h"
+#include "proto/fork_text.h"
 #include "proto/text_errors.h"
 #include "proto/text_map.h"
 
@@ -156,7 +157,7 @@ void require_complete(const TextMap& map, const std::string& file, const InfoTre
 
 }  // namespace
 
-void parse_text(const std::string& text, const std::string& file_name, Message* out) {
+void parse_text(const std::string& text, const std::string& file_name, Message* out, ForkUse* use) {
   std::string_view body = text;
   if (body.substr(0, 3) == "\xEF\xBB\xBF") body.remove_prefix(3);
   const FileKind kind = kind_of(body);
@@ -164,6 +165,11 @@ void parse_text(const std::string& text, const std::string& file_name, Message* 
   require(body.size() <= std::size_t{1} << 30, "{} is too large for prototxt: {} bytes", file_name,
           body.size());
 
+  std::string treated;
+  if (use) {
+    treated = treat_fork_fields(TextMap(body), *out->GetDescriptor(), use);
+    body = treated;
+  }
   const TextMap map(body);
   FirstError errors;
   InfoTree tree;

@@ -63,10 +63,6 @@ std::vector<const Descriptor*> messages_of(const Descriptor& root,
   return messages;
 }
 
-std::string fork_sentence(const std::string& fork, const char* what) {
-  return fmt::format("; it is a {} of {}, which Crema does not know yet", what, fork);
-}
-
 /// What the layer-parameter messages in `message` that have such a field are called, at most three.
 std::vector<std::string> homes_of(const Descriptor& message, const std::string& field) {
   std::vector<std::string> homes;
@@ -118,8 +114,8 @@ std::string unknown_field(const std::string& field, const std::vector<TextBlock>
   if (const std::string advice = advice_for_field(name, field); !advice.empty()) {
     return text + "; " + advice;
   }
-  if (const std::string fork = fork_of_field(name, field); !fork.empty()) {
-    return text + fork_sentence(fork, "field");
+  if (const std::string refusal = fork_refusal(name, field, "field"); !refusal.empty()) {
+    return fmt::format("{}; {}", text, refusal);
   }
   if (messages.size() == 1 && name == "NetParameter") {
     if (field == "item") return text + "; is this a label map?";
@@ -153,8 +149,9 @@ std::string unknown_value(const std::string& value, const std::string& field_nam
   const FieldDescriptor* field = message.FindFieldByName(field_name);
   if (!field || !field->enum_type()) return text;
   const EnumDescriptor& enumeration = *field->enum_type();
-  if (const std::string fork = fork_of_field(plain_name(enumeration), value); !fork.empty()) {
-    return text + fork_sentence(fork, "value");
+  if (const std::string refusal = fork_refusal(plain_name(enumeration), value, "value");
+      !refusal.empty()) {
+    return fmt::format("{}; {}", text, refusal);
   }
   const std::vector<std::string> names = value_names(enumeration);
   if (const std::string hint = did_you_mean(value, names); !hint.empty()) return text + hint;

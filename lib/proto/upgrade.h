@@ -36,6 +36,14 @@ void upgrade_inputs(caffe::NetParameter* net, UpgradeNotes* notes);
 /// Zero rates for the three parameters of BatchNorm.
 void upgrade_batch_norm(caffe::NetParameter* net, UpgradeNotes* notes);
 
+/// A BatchNorm with scale and bias, or a layer with a ReLU in it, to two layers, the second in
+/// place (not a step of Caffe's). With `intel` a BatchNorm has scale and bias unless it says
+/// otherwise or a Scale layer reads it next, as that fork has it. Stored blobs move along.
+void upgrade_forks(caffe::NetParameter* net, bool intel, UpgradeNotes* notes);
+
+/// What the Scale behind such a BatchNorm is called: "NAME/scale".
+std::string scale_name(const std::string& batch_norm);
+
 /// "Convolution" for CONVOLUTION; "" for NONE.
 std::string layer_type_name(caffe::V1LayerParameter::LayerType type);
 

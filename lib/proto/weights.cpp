@@ -64,7 +64,7 @@ void require_plausible(const caffe::NetParameter& net, const std::string& path) 
 }
 
 StoredLayer take_layer(caffe::LayerParameter* layer) {
-  StoredLayer stored{layer->name(), layer->type(), {}};
+  StoredLayer stored{layer->name(), layer->type(), {}, {}};
   for (int i = 0; i < layer->blobs_size(); ++i) {
     caffe::BlobProto& blob = *layer->mutable_blobs(i);
     with_context(
@@ -76,6 +76,41 @@ StoredLayer take_layer(caffe::LayerParameter* layer) {
     caffe::BlobProto().Swap(&blob);
   }
   return stored;
+}
+
+/// Whether the blobs are mean, variance and factor with scale (and bias) behind them, as NVIDIA's
+/// and Intel's BatchNorm has. In HDF5 files only the shapes tell.
+bool is_scaled_batch_norm(const StoredLayer& layer) {
+  const std::size_t count = layer.blobs.size();
+  if ((count != 4 && count != 5) || (!layer.type.empty() && layer.type != "BatchNorm")) {
+    return false;
+  }
+  const Shape& mean = layer.blobs[0].shape;
+  for (std::size_t i = 0; i < count; ++i) {
+    const StoredBlob& blob = layer.blobs[i];
+    if (!blob.present || blob.shape.count() != (i == 2 ? 1 : mean.count())) return false;
+    if (layer.type.empty() && blob.shape.axes() != 1) return false;
+  }
+  return true;
+}
+
+void split_batch_norms(std::vector<StoredLayer>* layers) {
+  std::vector<StoredLayer> split;
+  for (StoredLayer& layer : *layers) {
+    if (!is_scaled_batch_norm(layer)) {
+      split.push_back(std::move(layer));
+      continue;
+    }
+    StoredLayer scale{scale_name(layer.name), layer.type.empty() ? "" : "Scale", {}, {}};
+    for (std::size_t i = 3; i < layer.blobs.size(); ++i) {
+      scale.blobs.push_back(std::move(layer.blobs[i]));
+    }
+    layer.blobs.resize(3);
+    layer.needs = scale.name;
+    split.push_back(std::move(layer));
+    split.push_back(std::move(scale));
+  }
+  layers->swap(split);
 }
 
 }  // namespace
@@ -102,6 +137,7 @@ StoredWeights read_weights(const std::string& path) {
     if (kind == FileKind::kHdf5) {
       weights.hdf5 = true;
       weights.layers = read_hdf5_weights(path);
+      split_batch_norms(&weights.layers);
       return weights;
     }
     require(kind == FileKind::kNet, "{} {}", path, refusal(kind, file.bytes()));
@@ -113,6 +149,7 @@ StoredWeights read_weights(const std::string& path) {
     for (caffe::LayerParameter& layer : *net.mutable_layer()) {
       weights.layers.push_back(take_layer(&layer));
     }
+    split_batch_norms(&weights.layers);
   });
   return weights;
 }

@@ -20,6 +20,9 @@ struct StoredLayer {
   std::string name;
   std::string type;  ///< "" in HDF5 files, which do not keep it
   std::vector<StoredBlob> blobs;
+  /// A layer that the net must have as well, or these values mean something else: "" or that which
+  /// the scale and bias of a fork's BatchNorm went to.
+  std::string needs;
 };
 
 struct StoredWeights {
@@ -36,7 +39,8 @@ bool fits(const StoredBlob& blob, const Shape& parameter);
 
 /// Reads weights: HDF5 by its signature, else a binary net of any age. What is something else (a
 /// solver state, a mean image, a prototxt, a database, a web page, a file cut short) is refused by
-/// name.
+/// name. A BatchNorm of NVIDIA's or Intel's Caffe, which has scale and bias too, comes as two
+/// layers, as upgrade_forks() has it.
 StoredWeights read_weights(const std::string& path);
 
 enum class WeightFormat { kBinary, kHdf5 };
@@ -46,12 +50,13 @@ WeightFormat weight_format(const std::string& path);
 
 /// User error when write_weights() could not write these layers with `values` floats in all: names
 /// that HDF5 cannot hold, or more than a binary file can. To be asked before a training begins, not
-/// when it ends.
+/// when it ends. Blobs need not be there yet.
 void require_storable(const caffe::NetParameter& net, std::int64_t values, WeightFormat format);
 
-/// Writes the layers' blobs. In HDF5 a blob without values (and one of another owner's, which the
-/// caller leaves empty) is left out, and gradients go to a group of their own. Wholly or not at
-/// all.
+/// Writes the layers' blobs. In HDF5 a name with slashes becomes groups within groups (Caffe
+/// cannot write such names, and reading them passes over them), a blob without values (and one of
+/// another owner's, which the caller leaves empty) is left out, and gradients go to a group of
+/// their own. Wholly or not at all.
 void write_weights(const caffe::NetParameter& net, const std::string& path, WeightFormat format);
 
 }  // namespace crema

@@ -1,10 +1,12 @@
 #include "proto/weights_hdf5.h"
 
+#include <algorithm>
 #include <optional>
 #include <set>
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/text.h"
 #include "proto/blobs.h"
 #include "proto/hdf5.h"
 #include "proto/hdf5_lock.h"
@@ -20,7 +22,7 @@ void read_layer(const hdf5::Handle& parent, const std::string& group_name, const
                 int depth, std::vector<StoredLayer>* layers) {
   require(depth < kMaxNesting, "groups are nested too deep at \"{}\"", name);
   const hdf5::Handle group = hdf5::open_group(parent, group_name);
-  StoredLayer layer{name, "", {}};
+  StoredLayer layer{name, "", {}, {}};
   std::vector<std::string> inner;
   for (const hdf5::Entry& entry : hdf5::entries(group)) {
     if (entry.is_group) {
@@ -57,11 +59,20 @@ std::string refusal(const hdf5::Handle& file) {
   return "is an HDF5 file without a group \"data\", so it holds no weights";
 }
 
+/// The group of a layer, with those around it.
+hdf5::Handle layer_group(const hdf5::Handle& parent, const std::string& name) {
+  const std::size_t slash = name.find('/');
+  const std::string first = name.substr(0, slash);
+  hdf5::Handle group = hdf5::exists(parent, first) ? hdf5::open_group(parent, first)
+                                                   : hdf5::create_group(parent, first);
+  return slash == std::string::npos ? std::move(group) : layer_group(group, name.substr(slash + 1));
+}
+
 void write_layer(const hdf5::Handle& data, const hdf5::Handle* diff,
                  const caffe::LayerParameter& layer) {
-  const hdf5::Handle values_group = hdf5::create_group(data, layer.name());
+  const hdf5::Handle values_group = layer_group(data, layer.name());
   std::optional<hdf5::Handle> diff_group;
-  if (diff) diff_group.emplace(hdf5::create_group(*diff, layer.name()));
+  if (diff) diff_group.emplace(layer_group(*diff, layer.name()));
   for (int i = 0; i < layer.blobs_size(); ++i) {
     const caffe::BlobProto& blob = layer.blobs(i);
     const std::string name = std::to_string(i);
@@ -125,13 +136,33 @@ std::vector<StoredLayer> read_hdf5_weights(const std::string& path) {
 void require_hdf5_names(const caffe::NetParameter& net) {
   std::set<std::string> names;
   for (const auto& layer : net.layer()) {
-    require(layer.name().find('/') == std::string::npos,
-            "layer \"{}\": a name with a slash cannot be saved as HDF5; use snapshot_format: "
+    const std::string& name = layer.name();
+    require(!name.empty(), "a layer without a name cannot be saved as HDF5");
+    require(names.insert(name).second,
+            "two layers are called \"{}\", which cannot be saved as HDF5", name);
+    const std::vector<std::string> parts = split(name, '/');
+    // HDF5 takes empty parts and dots for none.
+    const bool plain = fmt::format("{}", fmt::join(parts, "/")) == name &&
+                       std::find(parts.begin(), parts.end(), ".") == parts.end();
+    require(plain,
+            "layer \"{}\": such a name cannot be saved as HDF5; use snapshot_format: "
             "BINARYPROTO or rename the layer",
-            layer.name());
-    require(!layer.name().empty(), "a layer without a name cannot be saved as HDF5");
-    require(names.insert(layer.name()).second,
-            "two layers are called \"{}\", which cannot be saved as HDF5", layer.name());
+            name);
+    require(parts.size() < kMaxNesting,
+            "layer \"{}\": the name has {} parts, HDF5 groups are nested {} deep at most", name,
+            parts.size(), kMaxNesting - 1);
+  }
+  for (const std::string& name : names) {
+    for (std::size_t slash = name.find('/'); slash != std::string::npos;
+         slash = name.find('/', slash + 1)) {
+      const std::string outer = name.substr(0, slash);
+      const std::string below = name.substr(slash + 1, name.find('/', slash + 1) - slash - 1);
+      require(
+          !names.contains(outer) || blob_index(below) < 0,
+          "layers \"{}\" and \"{}\" cannot both be saved as HDF5, where \"{}\" is the name of a "
+          "parameter of the first; rename one",
+          outer, name, below);
+    }
   }
 }
 

@@ -106,13 +106,13 @@ Solver::Solver(const caffe::SolverParameter& solver, Device& device, const Solve
 }
 
 void Solver::build_nets() {
-  const SolverNet train = solver_train_net(param_);
+  const SolverNet train = solver_train_net(param_, options_.dialect);
   NetOptions options;
   options.state = train.state;
   options.backward = true;
   options.seed = seed_;
   net_ = std::make_unique<Net>(train.net, device_, options);
-  for (const SolverNet& test : solver_test_nets(param_)) {
+  for (const SolverNet& test : solver_test_nets(param_, {options_.dialect, true})) {
     NetOptions test_options;
     test_options.state = test.state;
     test_options.seed = seed_;

@@ -9,6 +9,7 @@
 #include "base/signals.h"
 #include "caffe.pb.h"
 #include "net/net.h"
+#include "proto/io.h"
 #include "solver/events.h"
 #include "solver/update_rule.h"
 
@@ -23,6 +24,7 @@ struct SolverOptions {
   /// Weight files to start from in place of the solver's own, separated by commas, or "". A
   /// snapshot replaces both.
   std::string weights;
+  Dialect dialect = Dialect::kDetect;  ///< of the solver's nets
 };
 
 class Solver {
@@ -96,9 +98,12 @@ struct SolverNet {
   caffe::NetState state;
 };
 /// The train net that a solver names (exactly one of net, net_param, train_net, train_net_param).
-SolverNet solver_train_net(const caffe::SolverParameter& solver);
+SolverNet solver_train_net(const caffe::SolverParameter& solver,
+                           Dialect dialect = Dialect::kDetect);
 /// Its test nets, in Caffe's order: test_net_param, test_net, then net or net_param for what is
-/// left of test_iter.
-std::vector<SolverNet> solver_test_nets(const caffe::SolverParameter& solver);
+/// left of test_iter. With options.quiet there is no warning about the fields of net, which the
+/// train net's reading has given.
+std::vector<SolverNet> solver_test_nets(const caffe::SolverParameter& solver,
+                                        const ReadOptions& options = {});
 
 }  // namespace crema

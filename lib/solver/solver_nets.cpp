@@ -14,12 +14,12 @@ struct NetSource {
   const caffe::NetParameter* net = nullptr;
   std::string file;
   std::string position;  ///< of the solver's line that names the file
-  caffe::NetParameter read() const {
+  caffe::NetParameter read(const ReadOptions& options) const {
     if (net != nullptr) return *net;
     // A mistake inside the net's text has its own line; only that the file cannot be had is the
     // solver's.
-    return boost::filesystem::exists(file) ? read_net(file)
-                                           : with_context(position, [&] { return read_net(file); });
+    const auto read_file = [&] { return read_net(file, nullptr, options); };
+    return boost::filesystem::exists(file) ? read_file() : with_context(position, read_file);
   }
 };
 
@@ -41,7 +41,7 @@ caffe::NetState merged_state(caffe::Phase phase, const caffe::NetParameter& net,
   return state;
 }
 
-SolverNet solver_train_net(const caffe::SolverParameter& solver) {
+SolverNet solver_train_net(const caffe::SolverParameter& solver, Dialect dialect) {
   const int given = int{solver.has_net()} + int{solver.has_net_param()} +
                     int{solver.has_train_net()} + int{solver.has_train_net_param()};
   require_field(
@@ -56,12 +56,13 @@ SolverNet solver_train_net(const caffe::SolverParameter& solver) {
       source = {nullptr, solver.train_net(), position_of(solver, "train_net")};
     }
   }
-  SolverNet train{source.read(), {}};
+  SolverNet train{source.read({dialect, false}), {}};
   train.state = merged_state(caffe::TRAIN, train.net, solver.train_state());
   return train;
 }
 
-std::vector<SolverNet> solver_test_nets(const caffe::SolverParameter& solver) {
+std::vector<SolverNet> solver_test_nets(const caffe::SolverParameter& solver,
+                                        const ReadOptions& options) {
   std::vector<NetSource> sources;
   for (const caffe::NetParameter& net : solver.test_net_param()) sources.push_back({&net, "", ""});
   for (const std::string& file : solver.test_net()) {
@@ -94,7 +95,9 @@ std::vector<SolverNet> solver_test_nets(const caffe::SolverParameter& solver) {
   }
   std::vector<SolverNet> nets;
   for (int i = 0; i < count; ++i) {
-    SolverNet test{sources[static_cast<std::size_t>(i)].read(), {}};
+    // The shared net is one file, however often it is tested.
+    const bool seen = i > explicit_nets || (i == explicit_nets && options.quiet);
+    SolverNet test{sources[static_cast<std::size_t>(i)].read({options.dialect, seen}), {}};
     const caffe::NetState own =
         solver.test_state_size() > 0 ? solver.test_state(i) : caffe::NetState();
     test.state = merged_state(caffe::TEST, test.net, own);

@@ -41,6 +41,7 @@ Command command_of(const std::string& name, std::vector<std::string> arguments) 
       {"compute_image_mean", "compute-image-mean"},
       {"convert_imageset", "convert-imageset"},
       {"extract_features", "extract-features"},
+      {"upgrade_net_proto_binary", "upgrade-net"},
       {"upgrade_net_proto_text", "upgrade-net"},
       {"upgrade_solver_proto_text", "upgrade-solver"}};
   std::string tool;

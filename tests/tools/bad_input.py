@@ -141,16 +141,15 @@ class NetText(NetTest):
 
     def test_fields_of_other_forks(self):
         cases = [
-            (pooling("pool: MAX kernel_size: 2\n ceil_mode: false"), "ceil_mode", "round_mode: FLOOR"),
-            (pooling("pool: MAX kernel_size: 2\n round_below: true"), "round_below", "round_mode: FLOOR"),
+            (layer("x", "Data", "", "x", "data_param { shuffle: true }"), "shuffle", "is made"),
             (layer("bn", "BN", "data", "bn", "bn_param { }"), "bn_param", "SegNet"),
-            (layer("bn", "BatchNorm", "data", "bn", "batch_norm_param { scale_filler { } }"), "scale_filler", "NVIDIA"),
+            (layer("x", "Data", "", "x", "transform_param { crop_h: 3 }"), "crop_h", "NVIDIA"),
             (layer("x", "Data", "", "x", "transform_param { fixed_crop: true }"), "fixed_crop", ""),
-            (convolution("num_output: 3 kernel_size: 3\n engine: MKLDNN"), "MKLDNN", "Intel"),
+            (convolution("num_output: 3 kernel_size: 3\n fusion_type: SUM_FUSION"), "fusion_type", "Intel"),
         ]
         for text, word, expected in cases:
             with self.subTest(field=word):
-                self.check_net(DUMMY + text, f'"{word}"', expected, 'layer "', at=word if word != "MKLDNN" else "engine")
+                self.check_net(DUMMY + text, f'"{word}"', expected, 'layer "', at=word)
 
     def test_unknown_enum_value(self):
         text = DUMMY + pooling("kernel_size: 2\n pool: AVG")

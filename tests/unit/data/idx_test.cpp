@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <zlib.h>
 
+#include <algorithm>
+#include <set>
+
 #include "data/convert_idx.h"
 #include "fixtures.h"
 
@@ -91,6 +94,44 @@ TEST(ConvertIdx, WritesCaffesRecords) {
   EXPECT_EQ(reader.value(), std::string("\x08\x01\x10\x01\x18\x02\x22\x02"
                                         "cd\x28\xff\x01"));
   EXPECT_EQ(reader.records(), 3);
+}
+
+TEST(ConvertIdx, PairsAreOfOneClassOrNot) {
+  const TemporaryFolder folder;
+  std::string pixels;
+  for (int i = 0; i < 200; ++i) pixels += {static_cast<char>(i), static_cast<char>(i % 3)};
+  std::string classes;
+  for (int i = 0; i < 200; ++i) classes.push_back(static_cast<char>(i % 3));
+  write_file(folder / "images", idx({200, 1, 2}, pixels));
+  write_file(folder / "labels", idx({200}, classes));
+  const auto pairs = [&](const std::string& db, std::uint64_t seed) {
+    EXPECT_EQ(convert_idx_pairs(folder / "images", folder / "labels", folder / db, seed), 200);
+    std::vector<caffe::Datum> data;
+    LmdbReader reader(folder / db);
+    while (reader.next()) {
+      data.emplace_back();
+      EXPECT_TRUE(data.back().ParseFromString(std::string(reader.value())));
+      if (data.size() == 200) break;
+    }
+    return data;
+  };
+  const std::vector<caffe::Datum> data = pairs("db", 1);
+  int same = 0;
+  std::set<char> firsts;
+  for (const caffe::Datum& pair : data) {
+    EXPECT_EQ(pair.channels(), 2);
+    ASSERT_EQ(pair.data().size(), 4u);
+    // The second pixel of each picture is its class.
+    EXPECT_EQ(pair.label(), pair.data()[1] == pair.data()[3]);
+    same += pair.label();
+    firsts.insert(pair.data()[0]);
+  }
+  EXPECT_NEAR(same, 200 / 3, 25);
+  EXPECT_GT(firsts.size(), 100u);  // 126 of 200 are expected
+  EXPECT_EQ(pairs("again", 1)[7].data(), data[7].data());
+  const std::vector<caffe::Datum> others = pairs("others", 2);
+  EXPECT_FALSE(std::equal(data.begin(), data.end(), others.begin(),
+                          [](const auto& a, const auto& b) { return a.data() == b.data(); }));
 }
 
 TEST(ConvertIdx, ChecksThatFilesFitTogether) {

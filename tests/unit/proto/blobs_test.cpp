@@ -1,7 +1,8 @@
 #include "proto/blobs.h"
 
-#include <google/protobuf/unknown_field_set.h>
 #include <gtest/gtest.h>
+
+#include <cmath>
 
 #include "proto/text.h"
 #include "scratch.h"
@@ -40,14 +41,66 @@ TEST(Blobs, Values) {
             "the shape scalar needs 1 values, but 2 are stored");
 }
 
-TEST(Blobs, HalfFloatsOfForksAreNamed) {
+std::string raw(std::initializer_list<int> bytes) {
+  std::string text;
+  for (const int byte : bytes) text.push_back(static_cast<char>(byte));
+  return text;
+}
+
+TEST(Blobs, RawValuesOfEveryType) {
+  caffe::BlobProto blob = blob_of("shape { dim: 2 }");
+  const auto read = [&](int type, const std::string& bytes) {
+    blob.set_raw_data_type(type);
+    blob.set_raw_data(bytes);
+    return values(blob);
+  };
+  using Floats = std::vector<float>;
+  EXPECT_EQ(read(0, raw({0, 0, 0, 0, 0, 0, 0xf8, 0x3f, 0, 0, 0, 0, 0, 0, 0, 0xc0})),
+            (Floats{1.5F, -2}));
+  EXPECT_EQ(read(1, raw({0, 0, 0xc0, 0x3f, 0, 0, 0, 0xc0})), (Floats{1.5F, -2}));
+  EXPECT_EQ(read(2, raw({0, 0x3e, 0, 0xc0})), (Floats{1.5F, -2}));
+  EXPECT_EQ(read(3, raw({0xff, 0xff, 0xff, 0xff, 7, 0, 0, 0})), (Floats{-1, 7}));
+  EXPECT_EQ(read(4, raw({0, 0, 0, 0x80, 7, 0, 0, 0})), (Floats{2147483648.0F, 7}));
+  EXPECT_EQ(read(5, raw({1, 0})), (Floats{1, 0}));
+  EXPECT_EQ(error_of([&] { read(6, "ab"); }), "the values are of an unknown raw type: 6");
+  EXPECT_EQ(error_of([&] { read(2, "abc"); }),
+            "the shape 2 needs 2 values of 2 bytes, but 3 bytes are stored");
+  EXPECT_EQ(error_of([&] { read(2, "abcdef"); }),
+            "the shape 2 needs 2 values of 2 bytes, but 6 bytes are stored");
+}
+
+TEST(Blobs, RawTypeIsFloatWhenNotGiven) {
   caffe::BlobProto blob = blob_of("shape { dim: 1 }");
-  blob.GetReflection()->MutableUnknownFields(&blob)->AddVarint(10, 2);
-  blob.GetReflection()->MutableUnknownFields(&blob)->AddLengthDelimited(12, "ab");
-  EXPECT_EQ(
-      error_of([&] { values(blob); }),
-      "the values are half floats as NVIDIA Caffe (NVCaffe) writes them, which Crema does not read "
-      "yet");
+  blob.set_raw_data(raw({0, 0, 0x80, 0x3f}));
+  EXPECT_EQ(values(blob), std::vector<float>{1});
+}
+
+TEST(Blobs, EveryHalfFloat) {
+  // Smallest subnormal, largest subnormal, smallest normal, largest, minus zero, infinity, NaN.
+  caffe::BlobProto blob = blob_of("shape { dim: 7 } raw_data_type: 2");
+  blob.set_raw_data(raw({1, 0, 0xff, 3, 0, 4, 0xff, 0x7b, 0, 0x80, 0, 0x7c, 1, 0x7c}));
+  const std::vector<float> read = values(blob);
+  EXPECT_EQ(read[0], std::ldexp(1.0F, -24));
+  EXPECT_EQ(read[1], std::ldexp(1023.0F, -24));
+  EXPECT_EQ(read[2], std::ldexp(1.0F, -14));
+  EXPECT_EQ(read[3], 65504);
+  EXPECT_EQ(read[4], 0);
+  EXPECT_TRUE(std::signbit(read[4]));
+  EXPECT_TRUE(std::isinf(read[5]));
+  EXPECT_TRUE(std::isnan(read[6]));
+}
+
+TEST(Blobs, RawBlobsOfANetBecomeFloats) {
+  caffe::NetParameter net;
+  caffe::BlobProto* blob = net.add_layer()->add_blobs();
+  *blob = blob_of("shape { dim: 2 } raw_data_type: 2 raw_diff_type: 5");
+  blob->set_raw_data(raw({0, 0x3e, 0, 0xc0}));
+  blob->set_raw_diff(raw({1, 0}));
+  net.add_layer()->add_blobs()->add_data(3);
+  EXPECT_EQ(widen_raw_blobs(&net), 1);
+  EXPECT_EQ(net.layer(0).blobs(0).ShortDebugString(),
+            "data: 1.5 data: -2 diff: 1 diff: 0 shape { dim: 2 }");
+  EXPECT_EQ(widen_raw_blobs(&net), 0);
 }
 
 TEST(Blobs, ShapesFit) {

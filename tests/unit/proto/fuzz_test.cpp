@@ -2,8 +2,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <iterator>
 #include <random>
 
+#include "proto/hdf5.h"
+#include "proto/hdf5_lock.h"
 #include "proto/io.h"
 #include "proto/solver_state.h"
 #include "proto/text.h"
@@ -75,7 +78,9 @@ TEST(Fuzz, Prototxt) {
 }
 
 TEST(Fuzz, BinaryNet) {
-  fuzz(net().SerializeAsString(), [](const std::string& path) { read_net(path); });
+  fuzz(net().SerializeAsString(), [](const std::string& path) {
+    read_net(path, nullptr, {{}, true});
+  });
 }
 
 TEST(Fuzz, Weights) {
@@ -95,6 +100,98 @@ TEST(Fuzz, SolverState) {
       "crema_training { seed: 1 data { net: \"train\" } }",
       "s", &state);
   fuzz(state.SerializeAsString(), [](const std::string& path) { read_solver_state(path); });
+}
+
+TEST(Fuzz, ForksInText) {
+  fuzz(
+      "engine: \"MKLDNN\" layer { name: \"b\" type: \"BatchNorm\" top: \"b\" batch_norm_param {\n"
+      " use_weight_bias: true relu: 1 engine: MKLDNN bias_filler < value: -1 > } data_param { "
+      "cache: 1;"
+      " threads: [1, 2], } pooling_param { ceil_mode: false } } # x",
+      [](const std::string& path) {
+        read_net(path, nullptr, {{}, true});
+      });
+}
+
+TEST(Fuzz, ForksInBinary) {
+  caffe::NetParameter forked = net();
+  auto* layer = forked.add_layer();
+  forked.clear_layers();
+  layer->set_name("b");
+  layer->set_type("BatchNorm");
+  layer->mutable_batch_norm_param()->mutable_unknown_fields()->AddVarint(7, 1);
+  layer->mutable_batch_norm_param()->mutable_unknown_fields()->AddLengthDelimited(
+      6, "\x1d\x01\x02\x03\x04");
+  layer->mutable_unknown_fields()->AddLengthDelimited(149, "MKLDNN");
+  layer->mutable_unknown_fields()->AddVarint(146, 2);
+  layer->mutable_loss_param()->mutable_unknown_fields()->AddFixed32(5, 0);
+  forked.mutable_unknown_fields()->AddVarint(18, 6);
+  const std::string whole = forked.SerializeAsString();
+  for (const Dialect dialect : {Dialect::kDetect, Dialect::kNvidia, Dialect::kIntel}) {
+    fuzz(whole, [&](const std::string& path) { read_net(path, nullptr, {dialect, true}); });
+  }
+}
+
+caffe::NetParameter raw_net() {
+  caffe::NetParameter raw;
+  auto* layer = raw.add_layer();
+  layer->set_name("a/b");
+  layer->set_type("BatchNorm");
+  for (int i = 0; i < 5; ++i) {
+    auto* blob = layer->add_blobs();
+    blob->mutable_shape()->add_dim(i == 2 ? 1 : 2);
+    blob->set_raw_data_type(i);
+    constexpr std::size_t kSizes[] = {8, 4, 2, 4, 4};
+    blob->set_raw_data(std::string(kSizes[i] * (i == 2 ? 1 : 2), '\x3c'));
+  }
+  return raw;
+}
+
+TEST(Fuzz, RawBlobs) {
+  const std::string whole = raw_net().SerializeAsString();
+  fuzz(whole, [](const std::string& path) { read_weights(path); });
+  fuzz(whole, [](const std::string& path) { read_net(path, nullptr, {{}, true}); });
+}
+
+/// Groups and data sets of telling names, some levels deep.
+void grow(const hdf5::Handle& group, std::mt19937* random) {
+  static const char* const kNames[] = {"0", "1", "2", "00", "a", "10000", "-1", "1x1", "scale"};
+  for (int i = static_cast<int>((*random)() % 5); i > 0; --i) {
+    const char* name = kNames[(*random)() % std::size(kNames)];
+    if (hdf5::exists(group, name)) continue;
+    const float values[] = {1, 2};
+    switch ((*random)() % 5) {
+      case 0:
+        hdf5::write_string(group, name, "text");
+        break;
+      case 1:
+        hdf5::write_floats(group, name, Shape{0, 3}, values);
+        break;
+      case 2:
+        hdf5::write_floats(group, name, Shape{2}, values);
+        break;
+      default:
+        grow(hdf5::create_group(group, name), random);
+    }
+  }
+}
+
+TEST(Fuzz, NestedHdf5) {
+  const testing::Scratch scratch;
+  std::mt19937 random(7);
+  int read = 0;
+  for (int round = 0; round < 500; ++round) {
+    const hdf5::Handle file = hdf5::create_in_memory();
+    {
+      const Hdf5Lock lock;
+      grow(hdf5::create_group(file, "data"), &random);
+    }
+    const std::string path = scratch.write("f.h5", hdf5::image(file));
+    if (testing::error_of([&] { read_weights(path); }).empty()) ++read;
+    if (::testing::Test::HasFailure()) return;
+  }
+  EXPECT_GT(read, 20);
+  EXPECT_LT(read, 480);
 }
 
 TEST(Fuzz, Solver) {

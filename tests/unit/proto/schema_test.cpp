@@ -22,6 +22,11 @@ constexpr int kFirstOwnField = 10000;
 const std::set<std::string> kOwnMessages = {"SourcePositions", "FieldPosition",
                                             "CremaTrainingState", "DataPosition"};
 
+/// What forks added with numbers that Caffe leaves free, where files have to be read by them.
+const std::set<std::string> kOfForks = {"Phase.MULTI_VIEW", "BlobProto.raw_data_type",
+                                        "BlobProto.raw_diff_type", "BlobProto.raw_data",
+                                        "BlobProto.raw_diff"};
+
 std::string without_package(const std::string& name) { return name.substr(name.find('.') + 1); }
 
 std::string type_of(const FieldDescriptor& field) {
@@ -62,6 +67,7 @@ std::string default_of(const FieldDescriptor& field) {
 void add(const EnumDescriptor& enumeration, std::set<std::string>* rows) {
   for (int i = 0; i < enumeration.value_count(); ++i) {
     const auto& value = *enumeration.value(i);
+    if (kOfForks.contains(enumeration.name() + "." + value.name())) continue;
     rows->insert(without_package(enumeration.full_name()) + "\t" + value.name() + "\t" +
                  std::to_string(value.number()) + "\tenum\t\t");
   }
@@ -72,6 +78,7 @@ void add(const Descriptor& message, std::set<std::string>* rows) {
   for (int i = 0; i < message.field_count(); ++i) {
     const FieldDescriptor& field = *message.field(i);
     if (field.number() >= kFirstOwnField) continue;
+    if (kOfForks.contains(message.name() + "." + field.name())) continue;
     rows->insert(message.name() + "\t" + field.name() + "\t" + std::to_string(field.number()) +
                  "\t" + kLabels[field.label()] + "\t" + type_of(field) + "\t" +
                  (field.is_packed() ? "packed" : default_of(field)));

@@ -62,20 +62,14 @@ const BadText kBadTexts[] = {
     {"a field of two forks", "layer { name: \"p\" type: \"Permute\"\n permute_param { order: 0 } }",
      "n.prototxt:2:2: layer \"p\" (Permute): unknown field \"permute_param\" in a layer; it is a "
      "field "
-     "of NVIDIA Caffe (NVCaffe) and Intel Caffe, which Crema does not know yet"},
-    {"a field of one fork", "default_forward_type: FLOAT16",
-     "n.prototxt:1:1: unknown field \"default_forward_type\" in a net; it is a field of NVIDIA "
-     "Caffe "
-     "(NVCaffe), which Crema does not know yet"},
+     "of NVIDIA Caffe (NVCaffe) and Intel Caffe that changes results and is not supported"},
     {"a fork's field within a parameter",
-     "layer { name: \"b\" type: \"BatchNorm\" batch_norm_param { scale_bias: true } }",
-     "n.prototxt:1:56: layer \"b\" (BatchNorm): unknown field \"scale_bias\" in batch_norm_param; "
-     "it "
-     "is a field of NVIDIA Caffe (NVCaffe), which Crema does not know yet"},
-    {"a field with a known replacement", "layer { name: \"p\" pooling_param { ceil_mode: false } }",
-     "n.prototxt:1:35: layer \"p\": unknown field \"ceil_mode\" in pooling_param; write "
-     "`round_mode: "
-     "FLOOR` for `ceil_mode: false`, nothing for true"},
+     "layer { name: \"d\" type: \"Data\" data_param { shuffle: true } }",
+     "n.prototxt:1:45: layer \"d\" (Data): unknown field \"shuffle\" in data_param; it is a field "
+     "of "
+     "NVIDIA Caffe (NVCaffe) and Intel Caffe that changes results and is not supported (shuffle "
+     "the "
+     "records when the database is made)"},
     {"old learning rates in a new layer", "layer { name: \"c\" blobs_lr: 1 }",
      "n.prototxt:1:19: layer \"c\": unknown field \"blobs_lr\" in a layer; use `param { lr_mult "
      "decay_mult }`, one for each parameter"},
@@ -101,10 +95,9 @@ const BadText kBadTexts[] = {
      "STOCHASTIC"},
     {"an enumeration number", "layer { name: \"p\" pooling_param { pool: 9 } }",
      "n.prototxt:1:41: layer \"p\": \"9\" is not a value of pool; there are MAX, AVE, STOCHASTIC"},
-    {"a fork's enumeration value", "layer { convolution_param { engine: MKL2017 } }",
-     "n.prototxt:1:37: \"MKL2017\" is not a value of engine; it is a value of Intel Caffe, which "
-     "Crema "
-     "does not know yet"},
+    {"a fork's enumeration value", "layer { loss_param { normalization: PRE_FIXED } }",
+     "n.prototxt:1:37: \"PRE_FIXED\" is not a value of normalization; it is a value of Intel Caffe "
+     "that changes results and is not supported (use normalization: NONE and loss_weight)"},
     {"a V1 type written the new way", "layers { name: \"c\" type: Convolution }",
      "n.prototxt:1:26: layer \"c\" (Convolution): unknown V1 layer type \"Convolution\"; did you "
      "mean "
@@ -112,7 +105,7 @@ const BadText kBadTexts[] = {
     {"a fork's V1 type", "layers { name: \"c\" type: CONVOLUTION3D }",
      "n.prototxt:1:26: layer \"c\" (CONVOLUTION3D): unknown V1 layer type \"CONVOLUTION3D\"; it is "
      "a "
-     "value of the Caffe of C3D, which Crema does not know yet"},
+     "value of the Caffe of C3D that changes results and is not supported"},
     {"a quoted type in a V1 layer", "layers { name: \"b\" type: \"BN\" }",
      "n.prototxt:1:26: layer \"b\" (BN): expected integer or identifier, got: \"BN\"; in an old "
      "`layers` block the type is a name without quotes, such as CONVOLUTION (types that came later "
@@ -172,8 +165,7 @@ TEST(Text, SolverErrors) {
             "s.prototxt:2:1: unknown field \"lr_polcy\" in a solver; did you mean \"lr_policy\"?");
   EXPECT_EQ(solver_error("larc: true"),
             "s.prototxt:1:1: unknown field \"larc\" in a solver; it is a field of NVIDIA Caffe "
-            "(NVCaffe), "
-            "which Crema does not know yet");
+            "(NVCaffe) that changes results and is not supported (layer-wise adaptive rates)");
 }
 
 // --- What is accepted.

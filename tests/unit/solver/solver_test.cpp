@@ -298,15 +298,17 @@ TEST(SolverTest, ASnapshotThatCannotBeWrittenIsFoundBeforeTraining) {
     base_lr: 0.1 lr_policy: "fixed" max_iter: 1 random_seed: 1 snapshot_format: HDF5
     net_param {
       layer { name: "d" type: "DummyData" top: "x" top: "y" dummy_data_param { shape { dim: 1 dim: 2 } } }
-      layer { name: "inception/1x1" type: "InnerProduct" bottom: "x" top: "p"
+      layer { name: "ip" type: "InnerProduct" bottom: "x" top: "q"
+              inner_product_param { num_output: 2 } }
+      layer { name: "ip/1" type: "InnerProduct" bottom: "q" top: "p"
               inner_product_param { num_output: 2 } }
       layer { name: "l" type: "EuclideanLoss" bottom: "p" bottom: "y" top: "l" } }
     snapshot_prefix: ")" + scratch.path("s") +
                            "\"";
   EXPECT_EQ(
       construction_error(text),
-      "solver.prototxt:2: layer \"inception/1x1\": a name with a slash cannot be saved as HDF5; "
-      "use snapshot_format: BINARYPROTO or rename the layer");
+      "solver.prototxt:2: layers \"ip\" and \"ip/1\" cannot both be saved as HDF5, where \"1\" is "
+      "the name of a parameter of the first; rename one");
   EXPECT_EQ(construction_error(text + " snapshot_after_train: false"), "");
 }
 

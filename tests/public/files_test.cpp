@@ -1,49 +1,30 @@
-// Nets, solvers and weights as people have published them. They are too many and too variously
-// licensed to be kept here; the folder is given by CREMA_PUBLIC_FILES or lies beside the checkout,
-// else the tests skip.
+// Every published file is read, or refused with one line; what Caffe's parser takes must be read.
 #include <gtest/gtest.h>
 
 #include <boost/filesystem.hpp>
-#include <cstdlib>
-#include <fstream>
 #include <map>
 #include <string>
 #include <vector>
 
+#include "../unit/proto/scratch.h"
 #include "base/text.h"
 #include "proto/io.h"
 #include "proto/solver_state.h"
 #include "proto/weights.h"
-#include "scratch.h"
+#include "public_files.h"
 
 namespace crema {
 namespace {
 
 namespace fs = boost::filesystem;
-
-fs::path public_folder() {
-  const char* given = std::getenv("CREMA_PUBLIC_FILES");
-  return given ? fs::path(given) : fs::path(CREMA_SOURCE_DIR) / ".." / "shared" / "public";
-}
+using testing::public_folder;
+using testing::Row;
 
 /// Column `name` of index.tsv for each file.
 std::map<std::string, std::string> index_column(const fs::path& folder, const std::string& name) {
-  std::ifstream in((folder / "index.tsv").string());
   std::map<std::string, std::string> column;
-  std::string line;
-  std::size_t wanted = 0;
-  for (bool header = true; std::getline(in, line); header = false) {
-    std::vector<std::string> cells;
-    for (std::size_t begin = 0; begin <= line.size();) {
-      const std::size_t end = std::min(line.find('\t', begin), line.size());
-      cells.push_back(line.substr(begin, end - begin));
-      begin = end + 1;
-    }
-    if (header) {
-      while (wanted < cells.size() && cells[wanted] != name) ++wanted;
-    } else if (wanted < cells.size()) {
-      column[cells[0]] = cells[wanted];
-    }
+  for (const Row& row : testing::read_table(folder / "index.tsv")) {
+    column[row.at("file")] = row.at(name);
   }
   return column;
 }
@@ -66,7 +47,7 @@ void read_all(const std::string& subfolder, const std::string& extension, const 
     EXPECT_TRUE(!must || error.empty()) << error;
     if (!error.empty()) {
       ++refused;
-      if (std::getenv("CREMA_SHOW_REFUSALS")) std::printf("%s\n", error.c_str());
+      if (testing::show_refusals()) std::printf("%s\n", error.c_str());
     }
   }
   EXPECT_GT(files, 0);

@@ -65,8 +65,9 @@ int train(const TrainOptions& options) {
         << "No snapshot of " << param.snapshot_prefix() << " yet; starting from the beginning.";
   }
   solver_options.weights = options.weights;
+  solver_options.keep_going = options.keep_going;
   Solver solver(param, *device, solver_options);
-  TrainingLog log(param.display(), solver.iteration(), param.max_iter());
+  TrainingLog log(param.display(), solver.iteration(), solver.max_iter());
   solver.add_listener(&log);
   solver.solve();
   log_waiting(solver);

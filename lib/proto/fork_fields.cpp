@@ -73,14 +73,14 @@ constexpr ForkFields kFields[] = {
     {"ReshapeParameter", kIntel, "pixelshuffler"},
     {"SolverParameter", kIntel,
      "disabled_update engine local_gw_ratio local_lr_auto stageiter stagelr "
-     "test_offset warmup_iter warmup_start_lr"},
+     "test_offset"},
     {"SolverParameter", kNvidia,
-     "larc larc_eta larc_policy larc_turbo max_momentum max_weight_decay min_lr "
+     "larc larc_eta larc_policy larc_turbo max_momentum max_weight_decay "
      "momentum_policy momentum_power rampup_interval rampup_lr solver_data_type "
      "store_blobs_in_old_format test_and_snapshot_last_epochs weight_decay_policy "
      "weight_decay_power"},
     {"SolverParameter", kNvidia | kIntel,
-     "ap_version eval_type plateau_winsize show_per_class_result"},
+     "ap_version eval_type show_per_class_result"},
     {"SolverParameter.SolverType", kNvidia, "SAG"},
     {"TransformationParameter", kIntel,
      "bgr2rgb flow pad random_aspect_ratio_param random_resize_param"},
@@ -112,6 +112,8 @@ constexpr Advice kAdvice[] = {
      "write `round_mode: FLOOR` for `ceil_mode: false`, nothing for true"},
     {"PoolingParameter", "round_below",
      "write `round_mode: FLOOR` for `round_below: true`, nothing for false"},
+    {"SolverParameter", "rampup_interval", "use warmup_iter"},
+    {"SolverParameter", "rampup_lr", "use warmup_start_lr"},
     {"TransformationParameter", "mean", "use mean_value or mean_file"},
 };
 

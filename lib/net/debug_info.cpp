@@ -1,5 +1,6 @@
 #include "net/debug_info.h"
 
+#include <fmt/format.h>
 #include <glog/logging.h>
 
 #include <cmath>

@@ -6,6 +6,7 @@
 //     static constexpr bool kReadsBottom = true, kReadsTop = false;  // what dx() looks at
 //     static constexpr bool kZeroAtZero = true;                      // y(0) is 0
 //     static constexpr int kCost = 1;                                // in additions, roughly
+//     static constexpr bool kDifferentiable = false;                 // where there is no gradient
 //     template <class T> CREMA_FUNCTOR T y(T x) const { return x * x; }
 //     template <class T> CREMA_FUNCTOR T dx(T x, T y, T dy) const { return 2 * x * dy; }
 //   };

@@ -9,6 +9,15 @@
 
 namespace crema {
 
+void RunContext::zero_gradients() const {
+  for (const Tensor& gradient : bottom_gradients) {
+    if (gradient) gradient.fill_zero();
+  }
+  for (std::size_t i = 0; i < param_gradients.size(); ++i) {
+    if (param_gradients[i] && accumulate[i] == 0) param_gradients[i].fill_zero();
+  }
+}
+
 void Op::backward(const RunContext&) { CREMA_ASSERT(!"backward of a layer that has none"); }
 
 bool PlanRequest::any_gradient() const {

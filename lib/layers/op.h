@@ -40,6 +40,9 @@ struct RunContext {
   /// Where item `i` of the batch came from ("record "00000012" of train_lmdb"), or "" when nobody
   /// knows.
   std::function<std::string(int item)> describe_item;
+
+  /// What backward does where no gradient arrives: zero for every gradient that is asked for.
+  void zero_gradients() const;
 };
 
 class Op {

@@ -65,6 +65,10 @@ class PointwiseLayer final : public Layer {
   bool backward_reads_bottom(int) const override { return F::kReadsBottom; }
   bool backward_reads_top(int) const override { return F::kReadsTop; }
   bool forward_in_place() const override { return !F::kReadsBottom; }
+  bool differentiable(int) const override {
+    if constexpr (requires { F::kDifferentiable; }) return F::kDifferentiable;
+    return true;
+  }
   bool backward_in_place() const override { return true; }
 
  private:

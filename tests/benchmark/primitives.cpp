@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "kernels/blas.h"
+#include "primitives/channel_ops.h"
 #include "primitives/convolution.h"
 #include "primitives/inner_product.h"
 #include "primitives/layouts.h"
@@ -214,6 +215,50 @@ void sums_of_rows(benchmark::State& state, std::int64_t m, std::int64_t n) {
   state.SetItemsProcessed(state.iterations() * m * n);
 }
 
+// --- values by channel: what BatchNorm and Scale do, in GB/s of the arrays that a pass must touch
+// --
+
+enum class ChannelPass { kCopy, kAffine, kAffineGradients, kMoments, kNormalizedGradient };
+
+void by_channel(benchmark::State& state, const Shape& shape, ChannelPass pass, bool plain) {
+  const auto device = device_of_benchmark();
+  const Blob x(*device, shape, Layout()), dy(*device, shape, Layout()), y(*device, shape, Layout());
+  const Blob gamma(*device, {shape[1]}, Layout()), beta(*device, {shape[1]}, Layout());
+  const ChannelAxis axis = plain ? ChannelAxis{shape[0], shape[1], shape.count_from(2)}
+                                 : ChannelAxis{shape[0] * shape.count_from(2), shape[1], 1};
+  const Buffer scratch(*device, channel_scratch_bytes(axis));
+  std::int64_t arrays = 2;
+  for (auto _ : state) {
+    switch (pass) {
+      case ChannelPass::kCopy:
+        parallel_for(
+            Cpu{}, *device, shape.count(),
+            [from = x.tensor.read(), to = y.tensor.write()](std::int64_t i) { to[i] = from[i]; });
+        break;
+      case ChannelPass::kAffine:
+        channel_affine(*device, axis, {nullptr, gamma.tensor.read(), beta.tensor.read()},
+                       x.tensor.read(), y.tensor.write());
+        break;
+      case ChannelPass::kAffineGradients:
+        channel_affine_gradients(*device, axis, x.tensor.read(), dy.tensor.read(),
+                                 {gamma.tensor.write(), false, beta.tensor.write(), false},
+                                 scratch.data());
+        break;
+      case ChannelPass::kMoments:
+        channel_moments(*device, axis, x.tensor.read(), gamma.tensor.write(), beta.tensor.write(),
+                        scratch.data());
+        arrays = 1;
+        break;
+      case ChannelPass::kNormalizedGradient:
+        normalized_gradient(*device, axis, x.tensor.read(), dy.tensor.read(), gamma.tensor.read(),
+                            y.tensor.write(), scratch.data());
+        arrays = 5;  // the first two are read twice
+        break;
+    }
+  }
+  state.SetBytesProcessed(state.iterations() * shape.count() * 4 * arrays);
+}
+
 void register_all() {
   const auto add = [](const std::string& name, auto body) {
     benchmark::RegisterBenchmark(name.c_str(), body)->Unit(benchmark::kMicrosecond);
@@ -241,6 +286,16 @@ void register_all() {
           [backward, plain](benchmark::State& state) { lrn(state, 256, 27, backward, plain); });
       add("lrn/" + layout + "/32x16" + direction,
           [backward, plain](benchmark::State& state) { lrn(state, 32, 16, backward, plain); });
+    }
+    const Shape images = {32, 64, 56, 56};
+    for (const auto& [name, pass] :
+         {std::pair{"copy", ChannelPass::kCopy}, std::pair{"affine", ChannelPass::kAffine},
+          std::pair{"affine_gradients", ChannelPass::kAffineGradients},
+          std::pair{"moments", ChannelPass::kMoments},
+          std::pair{"normalized_gradient", ChannelPass::kNormalizedGradient}}) {
+      add("channel/" + layout + "/" + name, [images, p = pass, plain](benchmark::State& state) {
+        by_channel(state, images, p, plain);
+      });
     }
     for (const Shape& shape : {Shape{100, 3, 32, 32}, Shape{32, 3, 227, 227}, Shape{64, 50, 4, 4},
                                Shape{32, 256, 6, 6}, Shape{32, 96, 55, 55}}) {

@@ -205,7 +205,9 @@ Result run(const Layer& layer, const std::vector<Blob>& bottoms, const std::vect
   poison(workspace);
   poison(scratch);
 
-  const bool in_place = options.in_place && layer.forward_in_place();
+  // As the memory pass decides it.
+  const bool in_place = options.in_place && layer.forward_in_place() &&
+                        !(options.backward && layer.backward_reads_bottom(0));
   RunContext context{*device,
                      tensors_of(bottom_memory),
                      tensors_of(top_memory),
@@ -365,6 +367,14 @@ void check_layer(const std::string& text, const std::vector<Blob>& bottoms,
         expect_same(run(*layer, bottoms, params, gradients, options), reference, 1e-5, what);
       }
     }
+    RunOptions forward;
+    forward.layout = layout;
+    forward.in_place = true;
+    forward.backward = false;
+    Result tops = reference;
+    tops.bottom_gradients.clear();
+    tops.param_gradients.clear();
+    expect_same(run(*layer, bottoms, params, {}, forward), tops, 1e-5, "forward alone, in place");
     if (!params.empty()) {
       RunOptions options;
       options.layout = layout;

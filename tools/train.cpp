@@ -12,9 +12,10 @@ DEFINE_string(snapshot, "",
               "go on from a solver state: a file, an iteration number, or auto for the newest good "
               "one of the "
               "solver's snapshot_prefix (from the beginning when there is none)");
-DEFINE_bool(keep_going, false,
-            "go on when the loss or a gradient is NaN or infinite, which otherwise ends the run with "
-            "an error that names the layer");
+DEFINE_bool(
+    keep_going, false,
+    "go on when the loss or a gradient is NaN or infinite, which otherwise ends the run with "
+    "an error that names the layer");
 DEFINE_string(sigint_effect, "stop",
               "what SIGINT (ctrl-C) does: stop, snapshot or none; stop saves a snapshot too");
 DEFINE_string(sighup_effect, "snapshot", "what SIGHUP does: stop, snapshot or none");
@@ -31,7 +32,8 @@ const crema::ToolInfo kInfo = {
     "run goes on exactly\n"
     "where the snapshot was made: data position, random masks and all.\n"
     "\n"
-    "docs/solver.md has all fields of a solver. Beyond Caffe's: lr_policy \"plateau\", warmup_iter, "
+    "docs/solver.md has all fields of a solver. Beyond Caffe's: lr_policy \"plateau\", "
+    "warmup_iter, "
     "min_lr, max_epochs,\n"
     "test_epochs, snapshot_keep_last, snapshot_best, early_stop_tests.",
     "  train --solver models/lenet/solver.prototxt\n"

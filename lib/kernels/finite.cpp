@@ -1,6 +1,6 @@
-// A float is finite if its exponent bits are not all ones: its bits without the sign, as an integer,
-// are then below those of infinity. The largest of them tells about all, and a maximum of integers,
-// unlike a sum of floats, may be taken in any order, so the loop vectorises.
+// A float is finite if its exponent bits are not all ones: its bits without the sign, as an
+// integer, are then below those of infinity. The largest of them tells about all, and a maximum of
+// integers, unlike a sum of floats, may be taken in any order, so the loop vectorises.
 #include "kernels/finite.h"
 
 #include <algorithm>

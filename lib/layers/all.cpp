@@ -11,37 +11,48 @@ namespace crema {
 #define CREMA_MAKER(name) std::unique_ptr<Layer> name(const caffe::LayerParameter&)
 CREMA_MAKER(make_absval);
 CREMA_MAKER(make_accuracy);
+CREMA_MAKER(make_argmax);
 CREMA_MAKER(make_batch_norm);
+CREMA_MAKER(make_batch_reindex);
 CREMA_MAKER(make_bias);
 CREMA_MAKER(make_bnll);
 CREMA_MAKER(make_clip);
 CREMA_MAKER(make_concat);
 CREMA_MAKER(make_convolution);
+CREMA_MAKER(make_crop);
 CREMA_MAKER(make_data);
 CREMA_MAKER(make_dropout);
 CREMA_MAKER(make_dummy_data);
+CREMA_MAKER(make_eltwise);
 CREMA_MAKER(make_elu);
+CREMA_MAKER(make_embed);
 CREMA_MAKER(make_euclidean_loss);
 CREMA_MAKER(make_exp);
+CREMA_MAKER(make_flatten);
 CREMA_MAKER(make_hdf5_data);
 CREMA_MAKER(make_inner_product);
 CREMA_MAKER(make_input);
 CREMA_MAKER(make_log);
 CREMA_MAKER(make_lrn);
 CREMA_MAKER(make_mvn);
+CREMA_MAKER(make_parameter);
 CREMA_MAKER(make_pooling);
 CREMA_MAKER(make_power);
 CREMA_MAKER(make_prelu);
+CREMA_MAKER(make_reduction);
 CREMA_MAKER(make_relu);
+CREMA_MAKER(make_reshape);
 CREMA_MAKER(make_scale);
 CREMA_MAKER(make_sigmoid);
 CREMA_MAKER(make_silence);
+CREMA_MAKER(make_slice);
 CREMA_MAKER(make_softmax);
 CREMA_MAKER(make_softmax_loss);
 CREMA_MAKER(make_split);
 CREMA_MAKER(make_swish);
 CREMA_MAKER(make_tanh);
 CREMA_MAKER(make_threshold);
+CREMA_MAKER(make_tile);
 #undef CREMA_MAKER
 
 namespace {
@@ -49,15 +60,9 @@ namespace {
 /// Types of Caffe that have no row yet.
 // clang-format off
 constexpr std::string_view kPlanned[] = {
-    "ArgMax",
-    "BatchReindex",
     "ContrastiveLoss",
-    "Crop",
     "Deconvolution",
-    "Eltwise",
-    "Embed",
     "Filter",
-    "Flatten",
     "HDF5Output",
     "HingeLoss",
     "Im2col",
@@ -67,14 +72,9 @@ constexpr std::string_view kPlanned[] = {
     "LSTMUnit",
     "MemoryData",
     "MultinomialLogisticLoss",
-    "Parameter",
     "RNN",
-    "Reduction",
-    "Reshape",
     "SPP",
     "SigmoidCrossEntropyLoss",
-    "Slice",
-    "Tile",
     "WindowData",
 };
 // clang-format on
@@ -102,11 +102,18 @@ const std::vector<LayerType>& layer_types() {
       {"AbsVal", make_absval, 1, 1, 1, 1, "", "The absolute value."},
       {"Accuracy", make_accuracy, 2, 2, 1, 2, "accuracy_param",
        "The share of items whose label is among the top_k highest scores."},
+      {"ArgMax", make_argmax, 1, 1, 1, 1, "argmax_param", "Positions of the largest values.",
+       "NaN counts as the largest value. A net with force_backward: true is accepted; the layer "
+       "gives no gradient."},
       {"BNLL", make_bnll, 1, 1, 1, 1, "", "A smooth form of ReLU, log(1 + exp(x)).",
        "In place the gradient is right; Caffe's is taken at the wrong values."},
       {"BatchNorm", make_batch_norm, 1, 1, 1, 1, "batch_norm_param",
        "Every channel brought to mean 0 and variance 1.",
        "A param entry that gives no lr_mult counts as lr_mult 0; Caffe refuses it."},
+      {"BatchReindex", make_batch_reindex, 2, 2, 1, 1, "",
+       "Items of the first bottom in the order of the second, which may leave out and repeat.",
+       "An index out of range is an error that names it. A net with force_backward: true is "
+       "accepted; the indices get no gradient."},
       {"Bias", make_bias, 1, 2, 1, 1, "bias_param",
        "A learned summand, or one from a second bottom, for every channel or other part."},
       {"Clip", make_clip, 1, 1, 1, 1, "clip_param", "Values kept between two bounds.",
@@ -115,16 +122,26 @@ const std::vector<LayerType>& layer_types() {
        "Bottoms laid one after the other along an axis."},
       {"Convolution", make_convolution, 1, kMany, 1, kMany, "convolution_param",
        "Learned filters moved over images, in groups and with dilation if wanted.", "", true},
-      {"Data", make_data, 0, 0, 1, 2, "data_param", "Images and labels from a database."},
+      {"Crop", make_crop, 2, 2, 1, 1, "crop_param",
+       "The first bottom cut to the size of the second."},
+      {"Data", make_data, 0, 0, 1, 2, "data_param transform_param",
+       "Images and labels from a database."},
       {"Dropout", make_dropout, 1, 1, 1, 1, "dropout_param",
        "Zeroes random values in training, to keep features from relying on each other."},
       {"DummyData", make_dummy_data, 0, 0, 1, kMany, "dummy_data_param",
        "Made-up values, for tests and for measuring speed."},
       {"ELU", make_elu, 1, 1, 1, 1, "elu_param", "Exponential linear units, smooth below zero.",
        "In place with a negative alpha the gradient is right; Caffe's is not."},
+      {"Eltwise", make_eltwise, 2, kMany, 1, 1, "eltwise_param",
+       "Sum, product or maximum of bottoms of equal shape.", "MAX: a NaN in any bottom gives NaN."},
+      {"Embed", make_embed, 1, 1, 1, 1, "embed_param",
+       "The row of a learned table that each input names.",
+       "An input that names no row is an error. A net with force_backward: true is accepted; the "
+       "inputs get no gradient."},
       {"EuclideanLoss", make_euclidean_loss, 2, 2, 1, 1, "",
        "Half of the mean squared distance between items."},
       {"Exp", make_exp, 1, 1, 1, 1, "exp_param", "The exponential function."},
+      {"Flatten", make_flatten, 1, 1, 1, 1, "flatten_param", "Several axes made one."},
       {"HDF5Data", make_hdf5_data, 0, 0, 1, kMany, "hdf5_data_param",
        "Rows of the datasets of HDF5 files."},
       {"InnerProduct", make_inner_product, 1, 1, 1, 1, "inner_product_param",
@@ -140,6 +157,10 @@ const std::vector<LayerType>& layer_types() {
        "Each channel of each item, or each item, brought to mean 0 and variance 1."},
       {"PReLU", make_prelu, 1, 1, 1, 1, "prelu_param",
        "ReLU with learned slopes for negative values."},
+      {"Parameter", make_parameter, 0, 0, 1, 1, "parameter_param",
+       "A learned array as a top of its own.",
+       "Gradients add up over iter_size and over layers that share the parameter, as those of all "
+       "other types do; in Caffe only the last one remains."},
       {"Pooling", make_pooling, 1, 1, 1, 2, "pooling_param",
        "The maximum or average of every window."},
       {"Power", make_power, 1, 1, 1, 1, "power_param", "A power of a linear function.",
@@ -148,12 +169,16 @@ const std::vector<LayerType>& layer_types() {
        "values."},
       {"ReLU", make_relu, 1, 1, 1, 1, "relu_param",
        "Zero for negative values, or a slope for them."},
+      {"Reduction", make_reduction, 1, 1, 1, 1, "reduction_param",
+       "A sum, sum of absolute values, sum of squares or mean over all axes from one on."},
+      {"Reshape", make_reshape, 1, 1, 1, 1, "reshape_param", "The same values in another shape."},
       {"Scale", make_scale, 1, 2, 1, 1, "scale_param",
        "A learned factor, or one from a second bottom, for every channel or other part."},
       {"Sigmoid", make_sigmoid, 1, 1, 1, 1, "sigmoid_param", "The logistic function."},
       {"Silence", make_silence, 1, kMany, 0, 0, "", "Takes blobs that nobody wants."},
+      {"Slice", make_slice, 1, 1, 1, kMany, "slice_param", "Parts of the bottom along an axis."},
       {"Softmax", make_softmax, 1, 1, 1, 1, "softmax_param", "Probabilities from scores."},
-      {"SoftmaxWithLoss", make_softmax_loss, 2, 2, 1, 2, "softmax_param",
+      {"SoftmaxWithLoss", make_softmax_loss, 2, 2, 1, 2, "softmax_param loss_param",
        "The logarithmic loss of the probabilities that softmax makes of scores."},
       {"Split", make_split, 1, 1, 1, kMany, "", "The same values for several consumers."},
       {"Swish", make_swish, 1, 1, 1, 1, "swish_param", "The input times its logistic function."},
@@ -161,6 +186,7 @@ const std::vector<LayerType>& layer_types() {
       {"Threshold", make_threshold, 1, 1, 1, 1, "threshold_param",
        "One for values above a threshold, else zero.",
        "With force_backward no gradient is asked of it; Caffe aborts."},
+      {"Tile", make_tile, 1, 1, 1, 1, "tile_param", "The bottom repeated along an axis."},
   };
   return types;
 }

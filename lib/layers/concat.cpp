@@ -1,71 +1,28 @@
 // Concat (n >= 1 bottoms, 1 top): bottoms laid one after the other along `axis` (or the older
 // concat_dim).
 //
-// The bottoms agree in all other axes. Along channels (axis 1) it also works channels-last. A
-// single bottom is the top.
-#include <cstring>
-
+// The bottoms agree in all other axes. Along items and channels (axes 0 and 1) it also works
+// channels-last. A single bottom is the top.
 #include "base/error.h"
-#include "kernels/parallel_for.h"
 #include "layers/fields.h"
-#include "primitives/layouts.h"
+#include "layers/parts.h"
 
 namespace crema {
 namespace {
 
-/// Copies `rows` rows of `floats` values between arrays with these distances between rows.
-void copy_rows(Device& device, std::int64_t rows, std::int64_t floats, const float* from,
-               std::int64_t from_stride, float* to, std::int64_t to_stride) {
-  const std::size_t bytes = static_cast<std::size_t>(floats) * sizeof(float);
-  if (device.kind() == DeviceKind::kCpu) {
-    parallel_ranges(device, rows, floats, [=](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t row = begin; row < end; ++row) {
-        std::memcpy(to + row * to_stride, from + row * from_stride, bytes);
-      }
-    });
-  } else {
-    for (std::int64_t row = 0; row < rows; ++row) {
-      device.copy_within(from + row * from_stride, to + row * to_stride, bytes);
-    }
-  }
-}
-
 class ConcatOp final : public Op {
  public:
-  /// Row lengths: one for each bottom.
-  ConcatOp(std::int64_t rows, std::vector<std::int64_t> lengths)
-      : rows_(rows), lengths_(std::move(lengths)) {
-    for (const std::int64_t length : lengths_) row_ += length;
-  }
+  explicit ConcatOp(Parts parts) : parts_(std::move(parts)) {}
 
   void forward(const RunContext& run) override {
-    std::int64_t offset = 0;
-    for (std::size_t i = 0; i < lengths_.size(); ++i) {
-      if (run.bottoms[i].read() != run.tops[0].read()) {
-        copy_rows(run.device, rows_, lengths_[i], run.bottoms[i].read(), lengths_[i],
-                  run.tops[0].write() + offset, row_);
-      }
-      offset += lengths_[i];
-    }
+    parts_.join(run.device, run.bottoms, run.tops[0]);
   }
-
   void backward(const RunContext& run) override {
-    std::int64_t offset = 0;
-    for (std::size_t i = 0; i < lengths_.size(); ++i) {
-      const Tensor& gradient = run.bottom_gradients[i];
-      if (gradient && !run.top_gradients[0]) {
-        gradient.fill_zero();
-      } else if (gradient && gradient.read() != run.top_gradients[0].read()) {
-        copy_rows(run.device, rows_, lengths_[i], run.top_gradients[0].read() + offset, row_,
-                  gradient.write(), lengths_[i]);
-      }
-      offset += lengths_[i];
-    }
+    parts_.cut(run.device, run.top_gradients[0], run.bottom_gradients);
   }
 
  private:
-  std::int64_t rows_, row_ = 0;
-  std::vector<std::int64_t> lengths_;
+  Parts parts_;
 };
 
 class ConcatLayer final : public Layer {
@@ -95,19 +52,13 @@ class ConcatLayer final : public Layer {
 
   bool any_layout() const override { return single(); }
   std::vector<LayoutChoice> layouts(const LayoutRequest& request) const override {
-    if (axis(request.bottoms[0]) != 1) return {plain_choice(request)};
+    if (axis(request.bottoms[0]) > 1) return {plain_choice(request)};
     return plain_or_channels_last(request);
   }
 
   std::unique_ptr<Op> plan(const PlanRequest& request) const override {
-    const int axis = this->axis(request.bottoms[0]);
-    bool last = is_channels_last(request.top_layouts[0]);
-    const Shape& first = request.bottoms[0];
-    const std::int64_t inner = last ? 1 : first.count_from(axis + 1);
-    const std::int64_t rows = first.count(0, axis) * (last ? first.count_from(axis + 1) : 1);
-    std::vector<std::int64_t> lengths;
-    for (const Shape& bottom : request.bottoms) lengths.push_back(bottom[axis] * inner);
-    return std::make_unique<ConcatOp>(rows, std::move(lengths));
+    return std::make_unique<ConcatOp>(
+        Parts(request.bottoms, axis(request.bottoms[0]), request.top_layouts[0]));
   }
   bool backward_reads_bottom(int) const override { return false; }
   bool is_view(int) const override { return single(); }

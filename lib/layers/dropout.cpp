@@ -66,7 +66,7 @@ CREMA_CUDA_LOOP("dropout.channels_last", &dropout_apply_channels_last<Cuda, floa
 
 #ifndef __CUDACC__
 #include "base/error.h"
-#include "layers/layer.h"
+#include "layers/view.h"
 #include "primitives/layouts.h"
 
 namespace crema {
@@ -107,24 +107,6 @@ class DropoutOp final : public Op {
   float scale_;
 };
 
-/// For whoever does not use that the top is a view.
-class CopyOp final : public Op {
- public:
-  void forward(const RunContext& run) override { copy(run.bottoms[0], run.tops[0]); }
-  void backward(const RunContext& run) override {
-    if (run.top_gradients[0]) {
-      copy(run.top_gradients[0], run.bottom_gradients[0]);
-    } else {
-      run.bottom_gradients[0].fill_zero();
-    }
-  }
-
- private:
-  static void copy(const Tensor& from, const Tensor& to) {
-    if (from.read() != to.read()) from.copy_to(to);
-  }
-};
-
 class DropoutLayer final : public Layer {
  public:
   explicit DropoutLayer(const caffe::LayerParameter& definition)
@@ -142,7 +124,7 @@ class DropoutLayer final : public Layer {
 
   bool any_layout() const override { return true; }
   std::unique_ptr<Op> plan(const PlanRequest&) const override {
-    if (!active()) return std::make_unique<CopyOp>();
+    if (!active()) return std::make_unique<ViewOp>();
     return std::make_unique<DropoutOp>(ratio_, seed(), name());
   }
   bool backward_reads_bottom(int) const override { return false; }

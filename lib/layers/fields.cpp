@@ -62,6 +62,25 @@ Tensor with_shape(const Tensor& tensor, const Shape& shape) {
   return Tensor(tensor.device(), shape, tensor.layout(), tensor.update());
 }
 
+std::string place_of(const RunContext& run, int bottom, std::int64_t index) {
+  // With a value at hand no dimension is 0.
+  const Shape& shape = run.bottoms[static_cast<std::size_t>(bottom)].shape();
+  const std::int64_t per_item = shape.axes() > 0 ? shape.count_from(1) : 1;
+  const std::int64_t item = index / per_item;
+  std::string place = fmt::format("item {}", item);
+  if (per_item > 1) place += fmt::format(", position {}", index % per_item);
+  const std::string record =
+      run.describe_item ? run.describe_item(static_cast<int>(item)) : std::string();
+  if (!record.empty()) place += fmt::format(" ({})", record);
+  return place;
+}
+
+float value_at(const Tensor& tensor, std::int64_t index) {
+  float value = 0;
+  tensor.device().copy_to_host(tensor.read() + index, &value, sizeof value);
+  return value;
+}
+
 LayoutChoice plain_choice(const LayoutRequest& request) {
   LayoutChoice choice;
   choice.bottoms.resize(request.bottoms.size());

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <string>
 
 #include "caffe.pb.h"
 #include "layers/layer.h"
@@ -33,6 +34,13 @@ std::int64_t num_output_of(bool given, std::uint32_t value, const char* field);
 
 /// The same memory under another shape; for plain tensors.
 Tensor with_shape(const Tensor& tensor, const Shape& shape);
+
+/// Where value `index` of a bottom stands in the data, for errors: "item 3", with its position in
+/// the item and the record that it came from where there are such.
+std::string place_of(const RunContext& run, int bottom, std::int64_t index);
+
+/// One element in memory, from whatever device.
+float value_at(const Tensor& tensor, std::int64_t index);
 
 /// The choice in which every tensor is plain.
 LayoutChoice plain_choice(const LayoutRequest& request);

@@ -38,6 +38,11 @@ std::vector<LayoutChoice> Layer::layouts(const LayoutRequest& request) const {
   return {plain};
 }
 
+std::vector<Shape> Layer::actual_tops(const std::vector<Tensor>&) const {
+  CREMA_ASSERT(!"a layer whose tops depend on data does not say what they are");
+  return {};
+}
+
 bool Layer::backward_reads_bottom(int) const { return true; }
 bool Layer::backward_reads_top(int) const { return false; }
 

@@ -88,6 +88,12 @@ class Layer {
   /// and place.
   virtual Inference infer(const std::vector<Shape>& bottoms) const = 0;
 
+  /// Filter alone: the sizes of its tops depend on what its bottoms hold. infer() gives the largest
+  /// that they can have; actual_tops(), once the bottoms are there, the true ones, for which the
+  /// layers that follow are planned again. All layouts of such a net are plain.
+  virtual bool tops_depend_on_data() const { return false; }
+  virtual std::vector<Shape> actual_tops(const std::vector<Tensor>& /*bottoms*/) const;
+
   /// The ways to run, best first is not required. Default: every tensor plain.
   virtual std::vector<LayoutChoice> layouts(const LayoutRequest& request) const;
   /// An elementwise layer runs on whatever layout bottom 0 has; all tensors then share it and
@@ -145,8 +151,9 @@ struct LayerType {
   std::unique_ptr<Layer> (*make)(const caffe::LayerParameter& definition);
   int min_bottoms, max_bottoms;  ///< kMany: no limit
   int min_tops, max_tops;
-  const char* parameter;  ///< its message in LayerParameter ("convolution_param") or ""
-  const char* summary;    ///< one sentence
+  /// Its messages in LayerParameter, separated by spaces ("softmax_param loss_param"), or "".
+  const char* parameters;
+  const char* summary;  ///< one sentence
   /// Where it deliberately differs from Caffe (whole sentences, for docs/layers.md), or "".
   const char* differences = "";
   /// Several bottoms give as many tops (Convolution).

@@ -3,9 +3,9 @@
 #include "layers/loss.h"
 
 #include <algorithm>
-#include <string>
 
 #include "base/error.h"
+#include "layers/fields.h"
 
 namespace crema {
 
@@ -47,16 +47,8 @@ void require_same_items(const std::vector<Shape>& bottoms) {
 }
 
 void Labels::refuse(std::int64_t index) const {
-  // With a label at hand no dimension is 0.
-  const Shape& shape = run_.bottoms[1].shape();
-  const std::int64_t per_item = shape.axes() > 0 ? shape.count_from(1) : 1;
-  const std::int64_t item = index / per_item;
-  std::string place = fmt::format("item {}", item);
-  if (per_item > 1) place += fmt::format(", position {}", index % per_item);
-  const std::string record =
-      run_.describe_item ? run_.describe_item(static_cast<int>(item)) : std::string();
-  if (!record.empty()) place += fmt::format(" ({})", record);
-  fail("label {:g} of {} is not in 0..{} (labels start at 0)", values_[index], place, classes_ - 1);
+  fail("label {:g} of {} is not in 0..{} (labels start at 0)", values_[index],
+       place_of(run_, 1, index), classes_ - 1);
 }
 
 }  // namespace crema

@@ -1,4 +1,5 @@
-// Caffe's debug_info: the mean absolute value of every blob and parameter, layer by layer, in the log.
+// Caffe's debug_info: the mean absolute value of every blob and parameter, layer by layer, in the
+// log.
 #pragma once
 
 #include "net/net.h"

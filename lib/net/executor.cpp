@@ -36,6 +36,14 @@ PlanRequest plan_request(const Graph& graph, const Node& node, Device& device) {
   return request;
 }
 
+std::unique_ptr<Op> plan_op(const Graph& graph, const Node& node, Device& device) {
+  return with_context([&] { return node.where(); },
+                      [&]() -> std::unique_ptr<Op> {
+                        if (node.fused_away) return nullptr;
+                        return node.layer->plan(plan_request(graph, node, device));
+                      });
+}
+
 /// A parameter as one of its users sees it.
 Tensor seen_as(const Tensor& tensor, const Shape& shape) {
   if (!tensor || tensor.shape() == shape) return tensor;
@@ -62,13 +70,8 @@ void* at_offset(float* arena, std::size_t offset) {
 
 std::vector<std::unique_ptr<Op>> plan_ops(const Graph& graph, Device& device) {
   std::vector<std::unique_ptr<Op>> ops;
-  for (const Node& node : graph.nodes) {
-    ops.push_back(with_context([&] { return node.where(); },
-                               [&]() -> std::unique_ptr<Op> {
-                                 if (node.fused_away) return nullptr;
-                                 return node.layer->plan(plan_request(graph, node, device));
-                               }));
-  }
+  ops.reserve(graph.nodes.size());
+  for (const Node& node : graph.nodes) ops.push_back(plan_op(graph, node, device));
   return ops;
 }
 
@@ -87,7 +90,8 @@ Executor::Executor(Graph graph, Device& device, ParamStore& params, const Execut
       params_(params),
       options_(options),
       ops_(plan_ops(graph_, device)),
-      memory_(plan_memory(graph_, op_memory(ops_), options.backward, options.expose_gradients)),
+      planned_memory_(op_memory(ops_)),
+      memory_(plan_memory(graph_, planned_memory_, options.backward, options.expose_gradients)),
       persistent_(graph_.values.size()),
       external_(graph_.values.size(), 0) {
   for (std::size_t i = 0; i < graph_.values.size(); ++i) {
@@ -100,6 +104,7 @@ Executor::Executor(Graph graph, Device& device, ParamStore& params, const Execut
 }
 
 void Executor::bind(float* arena) {
+  arena_ = arena;
   data_.assign(graph_.values.size(), Tensor());
   gradient_.assign(graph_.values.size(), Tensor());
   for (std::size_t i = 0; i < graph_.values.size(); ++i) {
@@ -122,6 +127,32 @@ void Executor::bind(float* arena) {
     forward_scratch_.push_back(at_offset(arena, memory_.scratch[n]));
     backward_scratch_.push_back(at_offset(arena, memory_.backward_scratch[n]));
   }
+  for (const auto& [n, buffer] : grown_workspace_) contexts_[at(n)].workspace = buffer.data();
+  for (const auto& [n, buffer] : grown_scratch_) {
+    forward_scratch_[at(n)] = backward_scratch_[at(n)] = buffer.data();
+  }
+}
+
+void Executor::adapt_to_data(int node_index) {
+  const Node& source = graph_.nodes[at(node_index)];
+  const std::vector<Shape> tops = source.layer->actual_tops(contexts_[at(node_index)].bottoms);
+  const auto planned = [&](int top) { return graph_.values[at(top)].shape; };
+  if (std::ranges::equal(tops, source.tops, {}, {}, planned)) return;
+  infer_after(graph_, node_index, tops);
+  const auto grow = [&](std::map<int, Buffer>& grown, int n, std::size_t before, std::size_t now) {
+    const auto found = grown.find(n);
+    if (now > (found == grown.end() ? before : found->second.bytes())) {
+      grown[n] = Buffer(device_, now);
+    }
+  };
+  for (int n = node_index; n < static_cast<int>(graph_.nodes.size()); ++n) {
+    std::unique_ptr<Op>& op = ops_[at(n)];
+    if (!op || graph_.nodes[at(n)].bottoms.empty()) continue;
+    op = plan_op(graph_, graph_.nodes[at(n)], device_);
+    grow(grown_workspace_, n, planned_memory_[at(n)].workspace, op->workspace_bytes());
+    grow(grown_scratch_, n, planned_memory_[at(n)].scratch, op->scratch_bytes());
+  }
+  bind(arena_);
 }
 
 RunContext Executor::make_context(int node_index) {
@@ -170,6 +201,7 @@ std::string Executor::describe_item(int node_index, int item) const {
 
 float Executor::forward(std::uint64_t pass, NetObserver* observer) {
   for (std::size_t n = 0; n < graph_.nodes.size(); ++n) {
+    if (graph_.nodes[n].layer->tops_depend_on_data()) adapt_to_data(static_cast<int>(n));
     if (!ops_[n]) continue;
     const Node& node = graph_.nodes[n];
     RunContext& run = contexts_[n];

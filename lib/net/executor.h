@@ -1,6 +1,7 @@
 // A net compiled for one set of input shapes: a flat list of ops with all their tensors bound.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -43,6 +44,9 @@ class Executor {
 
  private:
   RunContext make_context(int node);
+  /// Before a node whose tops depend on data: where they have other sizes than planned, plans what
+  /// follows again. Everything keeps its place, which is large enough.
+  void adapt_to_data(int node);
   /// The record behind item `item` of the last bottom of a node (a loss's labels), as far as it can
   /// be told.
   std::string describe_item(int node, int item) const;
@@ -56,12 +60,16 @@ class Executor {
   ParamStore& params_;
   ExecutorOptions options_;
   std::vector<std::unique_ptr<Op>> ops_;
+  std::vector<OpMemory> planned_memory_;
   MemoryPlan memory_;
   std::vector<Buffer> persistent_;  // by value
   std::vector<Tensor> data_, gradient_;
   std::vector<RunContext> contexts_;
   std::vector<void*> forward_scratch_, backward_scratch_;
   std::vector<char> external_;
+  float* arena_ = nullptr;
+  /// Workspace and scratch of ops that want more for smaller tops than was planned, by node.
+  std::map<int, Buffer> grown_workspace_, grown_scratch_;
 };
 
 }  // namespace crema

@@ -62,9 +62,9 @@ struct Net::Impl {
       Graph graph = next;
       plan_graph(graph, device, options.backward, param_layouts(graph), !options.separate_layers);
       if (!store) make_params(graph);
-      made = std::make_unique<Executor>(
-          std::move(graph), device, *store,
-          ExecutorOptions{options.backward, options.expose_gradients});
+      made =
+          std::make_unique<Executor>(std::move(graph), device, *store,
+                                     ExecutorOptions{options.backward, options.expose_gradients});
     }
     Executor& wanted = made ? *made : *known->second;
     const Executor* former = plans.empty() ? nullptr : &executor();
@@ -261,7 +261,8 @@ std::vector<std::string> Net::inputs() const {
 bool Net::has_blob(const std::string& blob) const { return impl_->built.blobs.contains(blob); }
 
 Shape Net::shape(const std::string& blob) const {
-  return impl_->built.values[at(impl_->value_named(blob))].shape;
+  // As of the last pass, where tops depend on data.
+  return impl_->graph().values[at(impl_->value_named(blob))].shape;
 }
 
 std::vector<float> Net::read_blob(const std::string& blob) const {

@@ -1,8 +1,8 @@
 // Watches a net layer by layer while it runs, for whoever looks for a number that went wrong.
 //
 // Layers share memory, so what a call shows is true in that call only. Layers are seen in the order
-// in which they run; reorders, which nobody wrote, are not seen. A layer that was fused into the one
-// before is not seen either: NetOptions::separate_layers keeps them apart.
+// in which they run; reorders, which nobody wrote, are not seen. A layer that was fused into the
+// one before is not seen either: NetOptions::separate_layers keeps them apart.
 #pragma once
 
 #include "net/graph.h"

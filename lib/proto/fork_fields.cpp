@@ -79,8 +79,7 @@ constexpr ForkFields kFields[] = {
      "momentum_policy momentum_power rampup_interval rampup_lr solver_data_type "
      "store_blobs_in_old_format test_and_snapshot_last_epochs weight_decay_policy "
      "weight_decay_power"},
-    {"SolverParameter", kNvidia | kIntel,
-     "ap_version eval_type show_per_class_result"},
+    {"SolverParameter", kNvidia | kIntel, "ap_version eval_type show_per_class_result"},
     {"SolverParameter.SolverType", kNvidia, "SAG"},
     {"TransformationParameter", kIntel,
      "bgr2rgb flow pad random_aspect_ratio_param random_resize_param"},

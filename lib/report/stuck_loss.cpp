@@ -27,9 +27,11 @@ void StuckLoss::on_display(const TrainingProgress& progress) {
     displays = stuck ? displays + 1 : 0;
     if (displays < kDisplays || told_) continue;
     LOG(WARNING) << fmt::format(
-        "Iteration {}: \"{}\" has been {:g} for {} displays. That is -log of the smallest float: the "
+        "Iteration {}: \"{}\" has been {:g} for {} displays. That is -log of the smallest float: "
+        "the "
         "net gives the right class of every record the probability 0, and from there it hardly "
-        "learns. Begin again with a smaller base_lr or with warmup_iter, and check that the data is "
+        "learns. Begin again with a smaller base_lr or with warmup_iter, and check that the data "
+        "is "
         "scaled (transform_param.scale).",
         progress.iteration, output.name, output.values[0], displays);
     told_ = true;

@@ -9,8 +9,8 @@
 namespace crema {
 
 /// A softmax loss takes the logarithm of no probability below the smallest float, so a net that has
-/// gone to pieces shows -log(FLT_MIN) from then on. Warns once, when an output shows it for the third
-/// display in a row.
+/// gone to pieces shows -log(FLT_MIN) from then on. Warns once, when an output shows it for the
+/// third display in a row.
 class StuckLoss final : public TrainingListener {
  public:
   void on_display(const TrainingProgress& progress) override;

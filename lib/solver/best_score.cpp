@@ -13,8 +13,9 @@ BestScore::BestScore(const caffe::SolverParameter& solver, const Net* test_net)
     : output_(solver.snapshot_best()), patience_(solver.early_stop_tests()) {
   require_field(solver, "early_stop_tests", patience_ >= 0,
                 "early_stop_tests is {}; it cannot be negative", patience_);
-  require_field(solver, "early_stop_tests", patience_ == 0 || watches(),
-                "early_stop_tests needs snapshot_best, the output of test net 0 that has to improve");
+  require_field(
+      solver, "early_stop_tests", patience_ == 0 || watches(),
+      "early_stop_tests needs snapshot_best, the output of test net 0 that has to improve");
   require_field(solver, "snapshot_best_mode", !solver.has_snapshot_best_mode() || watches(),
                 "snapshot_best_mode is given without snapshot_best");
   if (!watches()) return;

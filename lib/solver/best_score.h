@@ -19,7 +19,8 @@ class BestScore {
   BestScore(const caffe::SolverParameter& solver, const Net* test_net);
 
   bool watches() const { return !output_.empty(); }
-  /// Scores of test net 0 after `iteration` updates; true if they are the best so far. NaN never is.
+  /// Scores of test net 0 after `iteration` updates; true if they are the best so far. NaN never
+  /// is.
   bool note(int iteration, const std::vector<OutputValue>& scores);
   /// The last early_stop_tests tests were no better than one before them.
   bool gave_up() const { return patience_ > 0 && tests_since_ >= patience_; }

@@ -68,7 +68,8 @@ int iterations_of(double epochs, double iterations_of_epoch) {
 
 bool passes_mark(int iteration, double interval) {
   if (iteration == 0) return true;
-  return std::floor(iteration / interval + kSlack) > std::floor((iteration - 1) / interval + kSlack);
+  return std::floor(iteration / interval + kSlack) >
+         std::floor((iteration - 1) / interval + kSlack);
 }
 
 }  // namespace crema

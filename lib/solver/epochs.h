@@ -21,8 +21,8 @@ double iterations_of_epoch(const caffe::SolverParameter& solver, const std::stri
 /// The whole number of iterations in which `epochs` epochs are complete.
 int iterations_of(double epochs, double iterations_of_epoch);
 
-/// Is one of the marks at every `interval` iterations (no whole number) passed by this iteration and
-/// not by the one before? 0 is one of them.
+/// Is one of the marks at every `interval` iterations (no whole number) passed by this iteration
+/// and not by the one before? 0 is one of them.
 bool passes_mark(int iteration, double interval);
 
 }  // namespace crema

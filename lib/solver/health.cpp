@@ -50,8 +50,8 @@ class FirstNonFinite final : public NetObserver {
     const std::vector<float> values = read_plain(tensor);
     const auto bad = [](float x) { return !std::isfinite(x); };
     const auto first = std::find_if(values.begin(), values.end(), bad);
-    std::string text = fmt::format("{} of {} values", std::count_if(values.begin(), values.end(), bad),
-                                   values.size());
+    std::string text = fmt::format("{} of {} values",
+                                   std::count_if(values.begin(), values.end(), bad), values.size());
     if (data == nullptr || first == values.end() || tensor.shape().axes() == 0) return text;
     const auto item = static_cast<int>((first - values.begin()) / tensor.shape().count_from(1));
     const std::string record = data->describe_item ? data->describe_item(item) : "";

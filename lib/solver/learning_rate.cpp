@@ -33,10 +33,11 @@ void check_bounds(const caffe::SolverParameter& solver) {
   require_field(solver, "warmup_start_lr",
                 !solver.has_warmup_start_lr() || solver.warmup_iter() > 0,
                 "warmup_start_lr is given without warmup_iter, the length of the warm-up");
-  require_field(solver, "min_lr",
-                !solver.has_min_lr() || (solver.min_lr() >= 0 && solver.min_lr() <= solver.base_lr()),
-                "min_lr is {}; it must be between 0 and base_lr, which is {}", solver.min_lr(),
-                solver.base_lr());
+  require_field(
+      solver, "min_lr",
+      !solver.has_min_lr() || (solver.min_lr() >= 0 && solver.min_lr() <= solver.base_lr()),
+      "min_lr is {}; it must be between 0 and base_lr, which is {}", solver.min_lr(),
+      solver.base_lr());
 }
 
 float plateau_rate(const caffe::SolverParameter& solver, int iteration, float loss,

@@ -251,9 +251,7 @@ double Solver::seconds_waiting() const {
   return seconds;
 }
 
-bool Solver::displays() const {
-  return param_.display() > 0 && iteration_ % param_.display() == 0;
-}
+bool Solver::displays() const { return param_.display() > 0 && iteration_ % param_.display() == 0; }
 
 void Solver::display(bool final) {
   TrainingProgress progress;
@@ -303,12 +301,13 @@ void Solver::check_health(float loss, double gradient_squares) {
                               : fmt::format("the loss is {}", loss);
   if (!first.where.empty()) text += fmt::format("; it began in {}", first.where);
   if (first.in_parameter) text += ", which the update before brought out of range";
-  text += first.in_data
-              ? ". The data itself is not clean: mend or remove that record"
-              : fmt::format(
-                    ". Most often the learning rate is too high (base_lr is {:g}; try a tenth, "
-                    "warmup_iter or clip_gradients) or the data is not scaled (transform_param.scale)",
-                    param_.base_lr());
+  text +=
+      first.in_data
+          ? ". The data itself is not clean: mend or remove that record"
+          : fmt::format(
+                ". Most often the learning rate is too high (base_lr is {:g}; try a tenth, "
+                "warmup_iter or clip_gradients) or the data is not scaled (transform_param.scale)",
+                param_.base_lr());
   if (!options_.keep_going) fail_unhealthy(text);
   LOG(WARNING) << text << ". --keep_going: training goes on, and this is not said again.";
   warned_of_health_ = true;
@@ -324,10 +323,10 @@ void Solver::update(double gradient_squares) {
   const int step_before = rate_state_.current_step;
   const float rate = learning_rate(param_, iteration_, smoothed_loss(), &rate_state_);
   if (param_.lr_policy() == "plateau" && rate_state_.current_step != step_before) {
-    LOG(INFO) << fmt::format("Iteration {}, plateau: the loss had no minimum below {:g} for {} "
-                             "iterations; lr is now {:g}",
-                             iteration_, rate_state_.minimum, param_.plateau_winsize(step_before),
-                             rate);
+    LOG(INFO) << fmt::format(
+        "Iteration {}, plateau: the loss had no minimum below {:g} for {} "
+        "iterations; lr is now {:g}",
+        iteration_, rate_state_.minimum, param_.plateau_winsize(step_before), rate);
   }
   UpdateStep step;
   // Caffe's order: the norm is that of the sum over iter_size, which is divided afterwards.

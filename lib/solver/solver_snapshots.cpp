@@ -19,9 +19,9 @@ std::string label_of(int net) { return net < 0 ? "train" : fmt::format("test {}"
 
 void Solver::snapshot() {
   if (!options_.keep_going && !parameters_finite(*net_)) {
-    fail_unhealthy(
-        fmt::format("iteration {}: no snapshot is made, because there is a NaN or an infinity in {}",
-                    iteration_, find_non_finite(*net_, *mark_, 0).where));
+    fail_unhealthy(fmt::format(
+        "iteration {}: no snapshot is made, because there is a NaN or an infinity in {}",
+        iteration_, find_non_finite(*net_, *mark_, 0).where));
   }
   const SnapshotFiles files =
       snapshot_files(param_.snapshot_prefix(), iteration_, snapshot_format(param_));
@@ -33,8 +33,7 @@ void Solver::snapshot() {
   }
 }
 
-void Solver::write_snapshot(const SnapshotFiles& files,
-                            const caffe::CremaTrainingState& training) {
+void Solver::write_snapshot(const SnapshotFiles& files, const caffe::CremaTrainingState& training) {
   const WeightFormat format = snapshot_format(param_);
   // Weights first: a state is only there when its weights are.
   write_weights(net_->to_proto(param_.snapshot_diff(), format == WeightFormat::kHdf5),
@@ -123,8 +122,9 @@ void Solver::restore(const std::string& state_file, const caffe::SolverState& st
         << "the run that wrote the snapshot had random seed " << training.seed()
         << ", this one has " << seed_ << ": set random_seed to go on exactly";
     LOG_IF(WARNING, training.threads() != device_.threads())
-        << "the run that wrote the snapshot used " << training.threads() << " threads, this one uses "
-        << device_.threads() << ": results will differ in the last digits";
+        << "the run that wrote the snapshot used " << training.threads()
+        << " threads, this one uses " << device_.threads()
+        << ": results will differ in the last digits";
     restore_training_state(training);
   } else {
     LOG(INFO) << state_file

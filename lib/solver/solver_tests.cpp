@@ -35,7 +35,8 @@ bool Solver::test(int index, const caffe::CremaTrainingState& before) {
   Net& net = test_net(index);
   // With test_epochs alone every record counts once, also those of a short last batch.
   const bool whole = param_.test_iter_size() == 0;
-  const WholeSource source = whole ? whole_source(net, "test_epochs without test_iter") : WholeSource();
+  const WholeSource source =
+      whole ? whole_source(net, "test_epochs without test_iter") : WholeSource();
   const std::int64_t end = whole ? source.records : param_.test_iter(index);
   ScoreSums sums;
   for (std::int64_t done = 0; done < end;) {
@@ -43,8 +44,7 @@ bool Solver::test(int index, const caffe::CremaTrainingState& before) {
     snapshot_requested_ |= action == SignalAction::kSnapshot;
     stop_requested_ |= action == SignalAction::kStop;
     if (stop_requested_) break;
-    const int now =
-        whole ? static_cast<int>(std::min<std::int64_t>(source.batch, end - done)) : 1;
+    const int now = whole ? static_cast<int>(std::min<std::int64_t>(source.batch, end - done)) : 1;
     if (whole) net.set_batch(now);
     sums.add(net, net.forward(), now);
     done += now;

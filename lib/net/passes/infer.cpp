@@ -101,35 +101,51 @@ float loss_weight_of(const Node& node, std::size_t top) {
   return top == 0 ? node.layer->default_loss_weight() : 0;
 }
 
+void infer_node(Graph& graph, int index, bool first_time) {
+  Node& node = graph.nodes[static_cast<std::size_t>(index)];
+  std::vector<Shape> bottoms;
+  for (const int bottom : node.bottoms) {
+    bottoms.push_back(graph.values[static_cast<std::size_t>(bottom)].shape);
+  }
+  const Inference inference = node.layer->infer(bottoms);
+  CREMA_ASSERT(inference.tops.size() == node.tops.size());
+  node.multiply_adds = inference.multiply_adds;
+  for (std::size_t i = 0; i < node.tops.size(); ++i) {
+    Value& top = graph.values[static_cast<std::size_t>(node.tops[i])];
+    top.shape = inference.tops[i];
+    const auto reshaped = graph.reshaped.find(top.blob);
+    if (node.type() == "Input" && reshaped != graph.reshaped.end()) top.shape = reshaped->second;
+    top.loss_weight = loss_weight_of(node, i);
+  }
+  if (first_time && node.params.empty()) {
+    declare_params(graph, index, inference.params);
+  } else {
+    check_params_unchanged(graph, node, inference.params);
+  }
+}
+
 }  // namespace
+
+void infer_after(Graph& graph, int node, const std::vector<Shape>& tops) {
+  const Node& source = graph.nodes[static_cast<std::size_t>(node)];
+  CREMA_ASSERT(tops.size() == source.tops.size());
+  for (std::size_t i = 0; i < tops.size(); ++i) {
+    graph.values[static_cast<std::size_t>(source.tops[i])].shape = tops[i];
+  }
+  for (std::size_t n = static_cast<std::size_t>(node) + 1; n < graph.nodes.size(); ++n) {
+    const Node& next = graph.nodes[n];
+    // What a fused layer gives has the shape of what the other took over from it.
+    if (next.fused_away || next.bottoms.empty()) continue;
+    with_context([&] { return next.where(); },
+                 [&] { infer_node(graph, static_cast<int>(n), false); });
+  }
+}
 
 void infer(Graph& graph) {
   const bool first_time = graph.params.empty();
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
-    Node& node = graph.nodes[n];
-    with_context([&] { return node.where(); },
-                 [&] {
-                   std::vector<Shape> bottoms;
-                   for (const int bottom : node.bottoms) {
-                     bottoms.push_back(graph.values[static_cast<std::size_t>(bottom)].shape);
-                   }
-                   const Inference inference = node.layer->infer(bottoms);
-                   CREMA_ASSERT(inference.tops.size() == node.tops.size());
-                   node.multiply_adds = inference.multiply_adds;
-                   for (std::size_t i = 0; i < node.tops.size(); ++i) {
-                     Value& top = graph.values[static_cast<std::size_t>(node.tops[i])];
-                     top.shape = inference.tops[i];
-                     const auto reshaped = graph.reshaped.find(top.blob);
-                     if (node.type() == "Input" && reshaped != graph.reshaped.end())
-                       top.shape = reshaped->second;
-                     top.loss_weight = loss_weight_of(node, i);
-                   }
-                   if (first_time && node.params.empty()) {
-                     declare_params(graph, static_cast<int>(n), inference.params);
-                   } else {
-                     check_params_unchanged(graph, node, inference.params);
-                   }
-                 });
+    with_context([&] { return graph.nodes[n].where(); },
+                 [&] { infer_node(graph, static_cast<int>(n), first_time); });
   }
 }
 

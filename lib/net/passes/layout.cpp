@@ -2,6 +2,7 @@
 #include <limits>
 
 #include "base/error.h"
+#include "layers/fields.h"
 #include "net/passes/passes.h"
 #include "primitives/layouts.h"
 
@@ -40,6 +41,7 @@ class Chooser {
         fixed_(fixed),
         chosen_(graph.params.size(), 0),
         plain_only_(graph.params.size(), 0) {
+    for (const Node& node : graph.nodes) sizes_change_ |= node.layer->tops_depend_on_data();
     find_plain_only();
   }
 
@@ -140,6 +142,8 @@ class Chooser {
     request.params = node.param_shapes;
     std::vector<LayoutChoice> choices = node.layer->layouts(request);
     CREMA_ASSERT(!choices.empty());
+    // Other layouts hold the sizes that they were made for.
+    if (sizes_change_) choices = {plain_choice(request)};
     std::size_t best = 0;
     double best_cost = std::numeric_limits<double>::infinity();
     for (std::size_t i = 0; i < choices.size(); ++i) {
@@ -212,6 +216,7 @@ class Chooser {
   Device& device_;
   const std::map<int, Layout>& fixed_;
   std::vector<char> chosen_, plain_only_;
+  bool sizes_change_ = false;  ///< some layer's tops depend on data
   std::map<int, bool> owned_;
 };
 

@@ -40,6 +40,10 @@ Graph build(const FilteredNet& filtered, const caffe::NetState& state);
 /// Shapes, parameters with their sharing and multipliers, loss weights.
 void infer(Graph& graph);
 
+/// Shapes of all that comes after node `node`, whose tops have these shapes for now (see
+/// Layer::tops_depend_on_data).
+void infer_after(Graph& graph, int node, const std::vector<Shape>& tops);
+
 /// Which gradients backward computes (Caffe's rules: propagate_down, pruning of branches without
 /// loss, lr_mult 0, force_backward). Without `backward` none.
 void differentiate(Graph& graph, bool backward);

@@ -62,11 +62,13 @@ std::vector<LayoutChoice> choices_of(const Layer& layer, Device& device,
   return choices;
 }
 
-/// A tensor with memory of its own.
+/// A tensor with memory of its own; as in a net it is a tensor even without elements.
 class Owned {
  public:
   Owned(Device& device, const Shape& shape, const Layout& layout)
-      : buffer_(device, static_cast<std::size_t>(layout.elements(shape)) * sizeof(float)),
+      : buffer_(device,
+                static_cast<std::size_t>(std::max<std::int64_t>(layout.elements(shape), 1)) *
+                    sizeof(float)),
         tensor_(device, shape, layout, buffer_.floats()) {}
 
   const Tensor& tensor() const { return tensor_; }

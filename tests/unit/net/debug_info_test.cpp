@@ -20,8 +20,8 @@ NetOptions observed() {
   return options;
 }
 
-/// x = (1, -2), w = ((1, 0), (1, 1)), target 0: ip = (1, -1), relu = (1, 0), loss 0.5, gradients 1 and
-/// 0 of relu and ip, w's ((1, -2), (0, 0)).
+/// x = (1, -2), w = ((1, 0), (1, 1)), target 0: ip = (1, -1), relu = (1, 0), loss 0.5, gradients 1
+/// and 0 of relu and ip, w's ((1, -2), (0, 0)).
 const std::string kSmall = R"(
 layer { name: "d" type: "DummyData" top: "x" top: "y"
         dummy_data_param { shape { dim: 1 dim: 2 } shape { dim: 1 dim: 2 } } }
@@ -71,7 +71,8 @@ TEST(DebugInfoTest, LogsCaffesLines) {
 TEST(DebugInfoTest, GradientsAddUpOverPasses) {
   const auto device = make_cpu_device(1);
   std::string text = kSmall;
-  text.replace(text.find("shape { dim: 1 dim: 2 } }"), 0, "data_filler { value: 1 } data_filler { } ");
+  text.replace(text.find("shape { dim: 1 dim: 2 } }"), 0,
+               "data_filler { value: 1 } data_filler { } ");
   Net net(net_of(text), *device, observed());
   net.write_param("ip", 0, {1, 1, 1, 1});
   net.forward();
@@ -129,7 +130,8 @@ TEST(DebugInfoTest, ShowsTheValuesThoughMemoryIsShared) {
   }
   int tops = 0, bottoms = 0, gradients = 0;
   for (const std::string& line : log.lines) {
-    const std::vector<std::string> words = split(line, ' ');  // [Forward] Layer N, top blob B data: V
+    const std::vector<std::string> words =
+        split(line, ' ');  // [Forward] Layer N, top blob B data: V
     if (words.size() != 8) continue;
     const std::string layer = words[2].substr(0, words[2].size() - 1), blob = words[5];
     const double shown = std::stod(words[7]);

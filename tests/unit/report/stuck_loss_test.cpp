@@ -25,7 +25,8 @@ TEST(StuckLossTest, IsExplainedOnce) {
   EXPECT_THAT(log.warnings, IsEmpty());
   for (int i = 0; i < 9; ++i) show(watch, 87.33655f);
   ASSERT_EQ(log.warnings.size(), 1u);
-  EXPECT_THAT(log.warnings[0], HasSubstr("Iteration 30: \"loss\" has been 87.3365 for 3 displays."));
+  EXPECT_THAT(log.warnings[0],
+              HasSubstr("Iteration 30: \"loss\" has been 87.3365 for 3 displays."));
 }
 
 TEST(StuckLossTest, OtherLossesAreNot) {

@@ -83,8 +83,8 @@ TEST_F(BestTest, OtherOutputsAreBestWhenHighestAndTheModeOverrules) {
 
 TEST_F(BestTest, EarlyStopEndsTheRunWithASnapshot) {
   const LogLines log;
-  const auto run = solver(
-      "base_lr: 2 max_iter: 50 snapshot_best: \"loss\" early_stop_tests: 4 display: 1");
+  const auto run =
+      solver("base_lr: 2 max_iter: 50 snapshot_best: \"loss\" early_stop_tests: 4 display: 1");
   // A rate of 2 jumps between 1 and 5: the loss stays 2.
   EXPECT_TRUE(run->solve());
   EXPECT_EQ(run->iteration(), 4);
@@ -93,15 +93,15 @@ TEST_F(BestTest, EarlyStopEndsTheRunWithASnapshot) {
                                   "the best was loss = 2 at iteration 0"));
   EXPECT_EQ(log.lines.back(), "Optimization Done.");
   // Who goes on from there is told so again.
-  const auto again = solver(
-      "base_lr: 2 max_iter: 50 snapshot_best: \"loss\" early_stop_tests: 4",
-      scratch_.path("s_iter_4.solverstate"));
+  const auto again = solver("base_lr: 2 max_iter: 50 snapshot_best: \"loss\" early_stop_tests: 4",
+                            scratch_.path("s_iter_4.solverstate"));
   EXPECT_TRUE(again->solve());
   EXPECT_EQ(again->iteration(), 4);
 }
 
 TEST_F(BestTest, ASnapshotThatWasJustMadeIsNotMadeAgainByEarlyStop) {
-  solver("base_lr: 2 max_iter: 50 snapshot: 2 snapshot_best: \"loss\" early_stop_tests: 4")->solve();
+  solver("base_lr: 2 max_iter: 50 snapshot: 2 snapshot_best: \"loss\" early_stop_tests: 4")
+      ->solve();
   EXPECT_THAT(recorder_.snapshots,
               ElementsAre("s_best.solverstate", "s_iter_2.solverstate", "s_iter_4.solverstate"));
 }
@@ -143,9 +143,7 @@ TEST_F(BestTest, ErrorsNameTheField) {
             "early_stop_tests is -3; it cannot be negative");
   EXPECT_EQ(error("snapshot_best_mode: MIN"), "snapshot_best_mode is given without snapshot_best");
   EXPECT_EQ(error("snapshot_keep_last: -1"), "snapshot_keep_last is -1; it cannot be negative");
-  EXPECT_EQ(solver_error([&] {
-              BestScore(solver_of("snapshot_best: \"loss\""), nullptr);
-            }),
+  EXPECT_EQ(solver_error([&] { BestScore(solver_of("snapshot_best: \"loss\""), nullptr); }),
             "snapshot_best names an output of test net 0, but there is no test net");
 }
 

@@ -1,5 +1,5 @@
-// What controls a training beyond Caffe's fields goes on exactly, too: the rest of a resumed run, its
-// files and its last state are those of the run that was not interrupted.
+// What controls a training beyond Caffe's fields goes on exactly, too: the rest of a resumed run,
+// its files and its last state are those of the run that was not interrupted.
 #include <gmock/gmock.h>
 
 #include <map>
@@ -52,7 +52,8 @@ Outcome train(const std::string& folder, const std::string& text, int from) {
   return outcome;
 }
 
-/// Resumes a copy of the snapshots up to each iteration, the best one among them as it may be newer.
+/// Resumes a copy of the snapshots up to each iteration, the best one among them as it may be
+/// newer.
 void expect_exact(const std::string& text, int iterations) {
   SCOPED_TRACE(text);
   const Scratch scratch;
@@ -109,9 +110,9 @@ TEST_F(ControlResumeTest, Epochs) {
 }
 
 TEST_F(ControlResumeTest, BestAndEarlyStop) {
-  const std::string text =
-      classified("lr_policy: \"fixed\" max_iter: 60 test_iter: 5 test_interval: 2 "
-                 "snapshot_best: \"accuracy\" early_stop_tests: 4");
+  const std::string text = classified(
+      "lr_policy: \"fixed\" max_iter: 60 test_iter: 5 test_interval: 2 "
+      "snapshot_best: \"accuracy\" early_stop_tests: 4");
   boost::filesystem::create_directory(scratch_.path("x"));
   const int length = train(scratch_.path("x"), text, 0).iteration;
   EXPECT_GT(length, 8);

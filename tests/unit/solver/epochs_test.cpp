@@ -54,9 +54,10 @@ class EpochsRunTest : public ::testing::Test {
     SolverOptions options;
     options.listeners = {&recorder_};
     return std::make_unique<Solver>(
-        solver_of("net_param { " + classifier(make_rows(scratch_)) +
-                  " } base_lr: 0.1 lr_policy: \"fixed\" random_seed: 1 snapshot_after_train: false " +
-                  text),
+        solver_of(
+            "net_param { " + classifier(make_rows(scratch_)) +
+            " } base_lr: 0.1 lr_policy: \"fixed\" random_seed: 1 snapshot_after_train: false " +
+            text),
         *device_, options);
   }
   std::vector<int> tested() const {
@@ -71,9 +72,9 @@ class EpochsRunTest : public ::testing::Test {
 };
 
 TEST_F(EpochsRunTest, MaxEpochsIsRoundedUp) {
-  EXPECT_EQ(solver("max_epochs: 2")->max_iter(), 12);                // 46 rows
-  EXPECT_EQ(solver("max_epochs: 0.5")->max_iter(), 3);               // 11.5 rows
-  EXPECT_EQ(solver("max_epochs: 4 iter_size: 2")->max_iter(), 12);   // 92 rows, 8 an iteration
+  EXPECT_EQ(solver("max_epochs: 2")->max_iter(), 12);               // 46 rows
+  EXPECT_EQ(solver("max_epochs: 0.5")->max_iter(), 3);              // 11.5 rows
+  EXPECT_EQ(solver("max_epochs: 4 iter_size: 2")->max_iter(), 12);  // 92 rows, 8 an iteration
   const auto run = solver("max_epochs: 2 test_iter: 1 test_interval: 5");
   run->solve();
   EXPECT_EQ(run->iteration(), 12);
@@ -121,14 +122,16 @@ TEST_F(EpochsRunTest, ErrorsNameTheField) {
   EXPECT_EQ(solver_error([&] { Solver(solver_of(made_up), *device_, {}); }),
             "max_epochs needs the number of records of the train net's source, which layer \"d\" "
             "(DummyData) cannot tell; give max_iter and test_interval in their place");
-  EXPECT_EQ(solver_error([&] { solver_test_nets(solver_of("train_net_param { } test_epochs: 1")); }),
-            "test_epochs is given, but there is no test net");
+  EXPECT_EQ(
+      solver_error([&] { solver_test_nets(solver_of("train_net_param { } test_epochs: 1")); }),
+      "test_epochs is given, but there is no test net");
 }
 
 TEST_F(EpochsRunTest, TestEpochsMakesANetOfEachTestState) {
-  EXPECT_EQ(solver_test_nets(solver_of("net_param { } test_epochs: 1 test_state { } test_state { }"))
-                .size(),
-            2u);
+  EXPECT_EQ(
+      solver_test_nets(solver_of("net_param { } test_epochs: 1 test_state { } test_state { }"))
+          .size(),
+      2u);
   EXPECT_EQ(solver_test_nets(solver_of("net_param { } test_epochs: 1")).size(), 1u);
   EXPECT_EQ(solver_test_nets(solver_of("net_param { } test_net_param { } test_epochs: 1")).size(),
             1u);

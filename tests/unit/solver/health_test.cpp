@@ -81,9 +81,10 @@ TEST_F(HealthTest, ARateThatIsTooHighIsTracedToWhereNumbersBreakFirst) {
   const auto run = solver(1, "base_lr: 1e12 max_iter: 100");
   const std::string error = error_of([&] { run->solve(); });
   // What comes out of ip2 is huge, but a number; its square is none.
-  EXPECT_THAT(error, ::testing::StartsWith("iteration 1: the loss is inf; it began in top \"loss\" of "
-                                           "solver.prototxt:8: layer \"loss\" (EuclideanLoss): 1 "
-                                           "of 1 values. Most often "));
+  EXPECT_THAT(error,
+              ::testing::StartsWith("iteration 1: the loss is inf; it began in top \"loss\" of "
+                                    "solver.prototxt:8: layer \"loss\" (EuclideanLoss): 1 "
+                                    "of 1 values. Most often "));
   EXPECT_THAT(error, HasSubstr("(base_lr is 1e+12; try a tenth, warmup_iter or clip_gradients)"));
   EXPECT_THAT(error, HasSubstr("There is no snapshot from before"));
   EXPECT_THAT(recorder_.snapshots, IsEmpty());
@@ -93,9 +94,10 @@ TEST_F(HealthTest, ABrokenParameterIsNamed) {
   const auto run = solver(1, "base_lr: 0.001 max_iter: 9");
   run->step(1);
   run->net().write_param("ip2", 0, {1, kInfinity, 1});
-  EXPECT_THAT(error_of([&] { run->step(1); }),
-              ::testing::StartsWith("iteration 1: the loss is inf; it began in parameter 0 of layer "
-                                    "\"ip2\", which the update before brought out of range. "));
+  EXPECT_THAT(
+      error_of([&] { run->step(1); }),
+      ::testing::StartsWith("iteration 1: the loss is inf; it began in parameter 0 of layer "
+                            "\"ip2\", which the update before brought out of range. "));
 }
 
 TEST_F(HealthTest, AGradientAloneIsEnough) {
@@ -121,9 +123,10 @@ TEST_F(HealthTest, NoSnapshotIsMadeOfBrokenWeights) {
   const auto run = solver(1, "base_lr: 0.001 max_iter: 9");
   run->step(1);
   run->net().write_param("ip1", 1, {0, 0, kNan});
-  EXPECT_EQ(error_of([&] { run->snapshot(); }),
-            "iteration 1: no snapshot is made, because there is a NaN or an infinity in parameter 1 "
-            "of layer \"ip1\". There is no snapshot from before");
+  EXPECT_EQ(
+      error_of([&] { run->snapshot(); }),
+      "iteration 1: no snapshot is made, because there is a NaN or an infinity in parameter 1 "
+      "of layer \"ip1\". There is no snapshot from before");
   EXPECT_THAT(recorder_.snapshots, IsEmpty());
 }
 

@@ -109,8 +109,8 @@ TEST(LearningRateTest, PlateauDropsWhenTheLossHasNoNewMinimum) {
   check_learning_rate(solver);
   //                              0  1  2  3  4  5    6    7    8    9  10 11 12 13
   const std::vector<float> loss = {5, 4, 4, 6, 4, 3.9f, 3.9f, 3.9f, 3.9f, 3.9f, 2, 2, 2, 2};
-  // 4 at iteration 1 is the minimum; 3 iterations without a lower one: the drop is at 4. Then 3.9 at
-  // 5, and 2 iterations later the second drop. After the last entry the rate stays.
+  // 4 at iteration 1 is the minimum; 3 iterations without a lower one: the drop is at 4. Then 3.9
+  // at 5, and 2 iterations later the second drop. After the last entry the rate stays.
   const std::vector<float> expected = {1,    1,    1,    1,    .1f,  .1f,  .1f,
                                        .01f, .01f, .01f, .01f, .01f, .01f, .01f};
   RateState state;
@@ -125,9 +125,8 @@ TEST(LearningRateTest, PlateauDropsWhenTheLossHasNoNewMinimum) {
 
 TEST(LearningRateTest, ErrorsOfTheFieldsBeyondCaffe) {
   const auto error = [](const std::string& text) {
-    return solver_error([&] {
-      check_learning_rate(solver_of("base_lr: 1 gamma: 1 lr_policy: " + text));
-    });
+    return solver_error(
+        [&] { check_learning_rate(solver_of("base_lr: 1 gamma: 1 lr_policy: " + text)); });
   };
   EXPECT_EQ(error("\"plateau\""),
             "lr_policy \"plateau\" needs plateau_winsize: after how many iterations without a new "

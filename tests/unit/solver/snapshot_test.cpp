@@ -52,9 +52,9 @@ TEST(OldSnapshotsTest, AreDeletedByNumberAndExactName) {
   }
   write_snapshot(prefix, 8, WeightFormat::kHdf5);
   write_snapshot(scratch.path("ab"), 1, WeightFormat::kBinary);
-  const std::vector<std::string> others = {
-      "a_iter_007.solverstate", "a_iter_007.caffemodel", "a_iter_3.caffemodel",
-      "a_iter_4.solverstate.bak", "a_best.solverstate", "a_iter_x.solverstate"};
+  const std::vector<std::string> others = {"a_iter_007.solverstate", "a_iter_007.caffemodel",
+                                           "a_iter_3.caffemodel",    "a_iter_4.solverstate.bak",
+                                           "a_best.solverstate",     "a_iter_x.solverstate"};
   for (const std::string& name : others) scratch.write(name, "x");
   // 20 was written just now; 30 is of a run that went further.
   delete_old_snapshots(prefix, 20, 3);

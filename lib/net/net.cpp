@@ -441,9 +441,15 @@ caffe::NetParameter Net::to_proto(bool with_gradients, bool owned_only) const {
       const int param = node.params[i];
       caffe::BlobProto* blob = layer->add_blobs();
       const int owner = impl_->built.params[at(param)].owner;
-      if (owned_only && &impl_->built.nodes[at(owner)] != &node) continue;
-      const Tensor& data = impl_->store->data(param);
-      crema::to_proto(node.param_shapes[i], read_plain(data).data(), blob);
+      if (!owned_only || &impl_->built.nodes[at(owner)] == &node) {
+        const Tensor& data = impl_->store->data(param);
+        crema::to_proto(node.param_shapes[i], read_plain(data).data(), blob);
+      } else if (with_gradients) {
+        for (const std::int64_t dim : node.param_shapes[i].dims()) {
+          blob->mutable_shape()->add_dim(dim);
+        }
+      }
+      // Gradients stand in every layer, as Caffe has it.
       if (with_gradients && impl_->store->gradient(param)) {
         for (const float x : read_plain(impl_->store->gradient(param))) blob->add_diff(x);
       }

@@ -116,7 +116,7 @@ class Net {
   /// The layers as built (splits included), without blobs and positions.
   caffe::NetParameter definition() const;
   /// The net as Caffe stores it: definition with blobs. `owned_only`: shared parameters have values
-  /// in their owner alone, as HDF5 files have it.
+  /// (but not gradients) in their owner alone, as HDF5 files have it.
   caffe::NetParameter to_proto(bool with_gradients = false, bool owned_only = false) const;
 
   /// Forward passes done: the step of random masks. Kept in snapshots.

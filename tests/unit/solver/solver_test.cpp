@@ -244,6 +244,29 @@ TEST(SolverTest, SnapshotDiffHoldsTheLastStep) {
   }
 }
 
+TEST(SolverTest, SnapshotDiffInHdf5HoldsThatOfSharedParametersInEveryLayer) {
+  Training run(R"(net_param {
+    layer { name: "d" type: "DummyData" top: "x" top: "y"
+            dummy_data_param { shape { dim: 1 dim: 2 } shape { dim: 1 dim: 2 }
+                               data_filler { value: 1 } data_filler { value: 3 } } }
+    layer { name: "a" type: "InnerProduct" bottom: "x" top: "a" param { name: "w" }
+            inner_product_param { num_output: 2 bias_term: false weight_filler { value: 1 } } }
+    layer { name: "b" type: "InnerProduct" bottom: "a" top: "b" param { name: "w" }
+            inner_product_param { num_output: 2 bias_term: false } }
+    layer { name: "loss" type: "EuclideanLoss" bottom: "b" bottom: "y" top: "loss" } }
+    max_iter: 1 snapshot_diff: true snapshot_format: HDF5)");
+  run.solver.solve();
+  const Hdf5Lock lock;
+  const hdf5::Handle file = hdf5::open_file(run.scratch.path("s_iter_1.caffemodel.h5"));
+  const hdf5::Handle data = hdf5::open_group(file, "data"), diff = hdf5::open_group(file, "diff");
+  const hdf5::Handle a = hdf5::open_group(diff, "a"), b = hdf5::open_group(diff, "b");
+  EXPECT_TRUE(hdf5::exists(hdf5::open_group(data, "a"), "0"));
+  EXPECT_FALSE(hdf5::exists(hdf5::open_group(data, "b"), "0"));
+  // x = (1, 1), w all 1: a = (2, 2), b = (4, 4), its gradient 1: w's is 2 + 2, the step 0.4.
+  EXPECT_THAT(hdf5::read_floats(a, "0"), ::testing::Each(FloatEq(0.4f)));
+  EXPECT_EQ(hdf5::read_floats(b, "0"), hdf5::read_floats(a, "0"));
+}
+
 TEST(SolverTest, ASignalStopsAfterTheIterationAndSaves) {
   SignalWatch signals(SignalAction::kStop, SignalAction::kSnapshot);
   SolverOptions options;

@@ -98,6 +98,14 @@ void PassMark::rewind() const {
   for (std::size_t i = 0; i < readers_.size(); ++i) readers_[i]->seek(positions_[i]);
 }
 
+std::string advice(const NonFinite& first, float base_lr) {
+  if (first.in_data) return "The data itself is not clean: mend or remove that record";
+  return fmt::format(
+      "Most often the learning rate is too high (base_lr is {:g}; try a tenth, warmup_iter or "
+      "clip_gradients) or the data is not scaled (transform_param.scale)",
+      base_lr);
+}
+
 NonFinite find_non_finite(Net& net, const PassMark& mark, int passes) {
   NonFinite found;
   for (const Parameter& parameter : net.parameters()) {

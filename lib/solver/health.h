@@ -42,6 +42,9 @@ struct NonFinite {
   bool in_parameter = false;
 };
 
+/// What usually helps, a sentence without its full stop.
+std::string advice(const NonFinite& first, float base_lr);
+
 /// Runs `passes` forward and backward passes again from `mark`. The gradients are those of these
 /// passes again afterwards. The net's observer is gone.
 NonFinite find_non_finite(Net& net, const PassMark& mark, int passes);

@@ -301,13 +301,7 @@ void Solver::check_health(float loss, double gradient_squares) {
                               : fmt::format("the loss is {}", loss);
   if (!first.where.empty()) text += fmt::format("; it began in {}", first.where);
   if (first.in_parameter) text += ", which the update before brought out of range";
-  text +=
-      first.in_data
-          ? ". The data itself is not clean: mend or remove that record"
-          : fmt::format(
-                ". Most often the learning rate is too high (base_lr is {:g}; try a tenth, "
-                "warmup_iter or clip_gradients) or the data is not scaled (transform_param.scale)",
-                param_.base_lr());
+  text += ". " + advice(first, param_.base_lr());
   if (!options_.keep_going) fail_unhealthy(text);
   LOG(WARNING) << text << ". --keep_going: training goes on, and this is not said again.";
   warned_of_health_ = true;

@@ -20,9 +20,10 @@ std::string label_of(int net) { return net < 0 ? "train" : fmt::format("test {}"
 void Solver::snapshot() {
   if (!options_.keep_going && !parameters_finite(*net_)) {
     const NonFinite first = find_non_finite(*net_, *mark_, 0);
-    fail_unhealthy(fmt::format("iteration {}: there is a NaN or an infinity in {}, so no snapshot is "
-                               "made. {}",
-                               iteration_, first.where, advice(first, param_.base_lr())));
+    fail_unhealthy(
+        fmt::format("iteration {}: there is a NaN or an infinity in {}, so no snapshot is "
+                    "made. {}",
+                    iteration_, first.where, advice(first, param_.base_lr())));
   }
   const SnapshotFiles files =
       snapshot_files(param_.snapshot_prefix(), iteration_, snapshot_format(param_));

@@ -784,13 +784,20 @@ class Health(ToolTest):
     def test_rate_too_high(self):
         write("solver.prototxt", solver(base_lr=0.001, max_iter=3))
         self.assert_success(run("train", "--solver", "solver.prototxt", "--threads", 1))
-        write("solver.prototxt", solver(base_lr=1e38, max_iter=20, snapshot=1))
+        write("solver.prototxt", solver(base_lr=1e37, max_iter=20))
         before = {name: read(name) for name in ("snap_iter_3.caffemodel", "snap_iter_3.solverstate")}
         result = run("train", "--solver", "solver.prototxt", "--threads", 1, "--snapshot", "3")
-        self.assert_error(result, "iteration ", "it began in ", 'layer "', "base_lr is 1e+38",
+        self.assert_error(result, "iteration ", "it began in ", 'layer "', "base_lr is 1e+37",
                           "The last good snapshot is snap_iter_3.solverstate")
         self.assertEqual({name: read(name) for name in before}, before)
         self.assertEqual([name for name in harness.files_below() if name.endswith("solverstate")], ["snap_iter_3.solverstate"])
+
+    def test_update_out_of_range(self):
+        """The weights break in the update after which there is a snapshot: none is made of them."""
+        write("solver.prototxt", solver(base_lr=1e38, max_iter=20, snapshot=1))
+        result = run("train", "--solver", "solver.prototxt", "--threads", 1)
+        self.assert_error(result, "iteration 1: ", 'parameter 0 of layer "ip", so no snapshot is made')
+        self.assertFalse([name for name in harness.files_below() if name.startswith("snap")])
 
     def test_keep_going(self):
         write("solver.prototxt", solver(base_lr=1e38, max_iter=5))
@@ -843,7 +850,7 @@ class Solvers(ToolTest):
                 self.check(solver() + field, expected, at=field.split("\n")[-1].split(":")[0])
 
     def test_rampup_is_called_otherwise(self):
-        self.check(solver() + "rampup_lr: 0.1", "NVIDIA", "use warmup_start_lr")
+        self.check(solver() + "rampup_lr: 0.1", 'unknown field "rampup_lr"', "use warmup_start_lr")
 
     def test_folder(self):
         os.mkdir("solver.prototxt")

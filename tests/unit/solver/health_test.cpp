@@ -123,10 +123,11 @@ TEST_F(HealthTest, NoSnapshotIsMadeOfBrokenWeights) {
   const auto run = solver(1, "base_lr: 0.001 max_iter: 9");
   run->step(1);
   run->net().write_param("ip1", 1, {0, 0, kNan});
-  EXPECT_EQ(
-      error_of([&] { run->snapshot(); }),
-      "iteration 1: no snapshot is made, because there is a NaN or an infinity in parameter 1 "
-      "of layer \"ip1\". There is no snapshot from before");
+  EXPECT_EQ(error_of([&] { run->snapshot(); }),
+            "iteration 1: there is a NaN or an infinity in parameter 1 of layer \"ip1\", so no "
+            "snapshot is made. Most often the learning rate is too high (base_lr is 0.001; try a "
+            "tenth, warmup_iter or clip_gradients) or the data is not scaled "
+            "(transform_param.scale). There is no snapshot from before");
   EXPECT_THAT(recorder_.snapshots, IsEmpty());
 }
 

@@ -187,6 +187,10 @@ void sum_rows(const Device& device, std::int64_t m, std::int64_t n, const float*
   }
 }
 
+double sum(const Device& device, std::int64_t n, const float* x) {
+  return parallel_sum(device, n, [x](std::int64_t i) { return static_cast<double>(x[i]); });
+}
+
 double sum_of_squares(const Device& device, std::int64_t n, const float* x) {
   return parallel_sum(device, n, [x](std::int64_t i) {
     const double value = static_cast<double>(x[i]);

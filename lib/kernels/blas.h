@@ -30,6 +30,8 @@ void fill(const Device& device, std::int64_t n, float a, float* x);
 /// given number of threads.
 void sum_rows(const Device& device, std::int64_t m, std::int64_t n, const float* x, bool accumulate,
               float* y);
+/// Sum, in double.
+double sum(const Device& device, std::int64_t n, const float* x);
 /// Sum of squares, in double.
 double sum_of_squares(const Device& device, std::int64_t n, const float* x);
 

@@ -18,6 +18,7 @@ CREMA_MAKER(make_bias);
 CREMA_MAKER(make_bnll);
 CREMA_MAKER(make_clip);
 CREMA_MAKER(make_concat);
+CREMA_MAKER(make_contrastive_loss);
 CREMA_MAKER(make_convolution);
 CREMA_MAKER(make_crop);
 CREMA_MAKER(make_data);
@@ -31,12 +32,16 @@ CREMA_MAKER(make_euclidean_loss);
 CREMA_MAKER(make_exp);
 CREMA_MAKER(make_flatten);
 CREMA_MAKER(make_hdf5_data);
+CREMA_MAKER(make_hinge_loss);
+CREMA_MAKER(make_im2col);
+CREMA_MAKER(make_infogain_loss);
 CREMA_MAKER(make_inner_product);
 CREMA_MAKER(make_input);
 CREMA_MAKER(make_log);
 CREMA_MAKER(make_lrn);
 CREMA_MAKER(make_lstm);
 CREMA_MAKER(make_lstm_unit);
+CREMA_MAKER(make_multinomial_logistic_loss);
 CREMA_MAKER(make_mvn);
 CREMA_MAKER(make_parameter);
 CREMA_MAKER(make_pooling);
@@ -48,11 +53,13 @@ CREMA_MAKER(make_reshape);
 CREMA_MAKER(make_rnn);
 CREMA_MAKER(make_scale);
 CREMA_MAKER(make_sigmoid);
+CREMA_MAKER(make_sigmoid_cross_entropy_loss);
 CREMA_MAKER(make_silence);
 CREMA_MAKER(make_slice);
 CREMA_MAKER(make_softmax);
 CREMA_MAKER(make_softmax_loss);
 CREMA_MAKER(make_split);
+CREMA_MAKER(make_spp);
 CREMA_MAKER(make_swish);
 CREMA_MAKER(make_tanh);
 CREMA_MAKER(make_threshold);
@@ -63,17 +70,10 @@ namespace {
 
 /// Types of Caffe that have no row yet.
 constexpr std::string_view kPlanned[] = {
-    "ContrastiveLoss",
     "Filter",
     "HDF5Output",
-    "HingeLoss",
-    "Im2col",
     "ImageData",
-    "InfogainLoss",
     "MemoryData",
-    "MultinomialLogisticLoss",
-    "SPP",
-    "SigmoidCrossEntropyLoss",
     "WindowData",
 };
 
@@ -118,6 +118,8 @@ const std::vector<LayerType>& layer_types() {
        "In place the gradient is right; Caffe passes all of it on. A min above max is refused."},
       {"Concat", make_concat, 1, kMany, 1, 1, "concat_param",
        "Bottoms laid one after the other along an axis."},
+      {"ContrastiveLoss", make_contrastive_loss, 3, 3, 1, 1, "contrastive_loss_param",
+       "Draws the features of similar pairs together and pushes others apart."},
       {"Convolution", make_convolution, 1, kMany, 1, kMany, "convolution_param",
        "Learned filters moved over images, in groups and with dilation if wanted.", "", true},
       {"Crop", make_crop, 2, 2, 1, 1, "crop_param",
@@ -144,6 +146,15 @@ const std::vector<LayerType>& layer_types() {
       {"Flatten", make_flatten, 1, 1, 1, 1, "flatten_param", "Several axes made one."},
       {"HDF5Data", make_hdf5_data, 0, 0, 1, kMany, "hdf5_data_param",
        "Rows of the datasets of HDF5 files."},
+      {"HingeLoss", make_hinge_loss, 2, 2, 1, 1, "hinge_loss_param",
+       "The margin by which each class is told from all others.",
+       "A label that is no class is an error."},
+      {"Im2col", make_im2col, 1, 1, 1, 1, "convolution_param",
+       "The windows of a convolution laid out as channels."},
+      {"InfogainLoss", make_infogain_loss, 2, 3, 1, 2, "infogain_loss_param",
+       "A softmax loss in which each confusion of classes has its own weight.",
+       "A label that is no class is an error. Under force_backward the matrix gets no gradient, "
+       "where Caffe stops."},
       {"InnerProduct", make_inner_product, 1, 1, 1, 1, "inner_product_param",
        "A fully connected layer."},
       {"Input", make_input, 0, 0, 1, kMany, "input_param",
@@ -162,6 +173,8 @@ const std::vector<LayerType>& layer_types() {
        "refused."},
       {"MVN", make_mvn, 1, 1, 1, 1, "mvn_param",
        "Each channel of each item, or each item, brought to mean 0 and variance 1."},
+      {"MultinomialLogisticLoss", make_multinomial_logistic_loss, 2, 2, 1, 1, "",
+       "The logarithmic loss of probabilities.", "A label that is no class is an error."},
       {"PReLU", make_prelu, 1, 1, 1, 1, "prelu_param",
        "ReLU with learned slopes for negative values."},
       {"Parameter", make_parameter, 0, 0, 1, 1, "parameter_param",
@@ -169,7 +182,11 @@ const std::vector<LayerType>& layer_types() {
        "Gradients add up over iter_size and over layers that share the parameter, as those of all "
        "other types do; in Caffe only the last one remains."},
       {"Pooling", make_pooling, 1, 1, 1, 2, "pooling_param",
-       "The maximum or average of every window."},
+       "The maximum or average of every window, or an element drawn from it.",
+       "STOCHASTIC works on the CPU too, with padding as in MAX, and has a gradient in the TEST "
+       "phase. A net in which a window lies wholly outside of the image is refused: Caffe leaves "
+       "its value undefined and writes outside of arrays. kernel_size_3d, stride_3d and pad_3d "
+       "pool over any number of spatial axes."},
       {"Power", make_power, 1, 1, 1, 1, "power_param", "A power of a linear function.",
        "Where shift + scale * x is 0 the gradient is right for all powers; Caffe gives NaN unless "
        "the power is 1 or 2. In place the gradient is right; Caffe's is taken at the wrong "
@@ -184,9 +201,13 @@ const std::vector<LayerType>& layer_types() {
       {"Reduction", make_reduction, 1, 1, 1, 1, "reduction_param",
        "A sum, sum of absolute values, sum of squares or mean over all axes from one on."},
       {"Reshape", make_reshape, 1, 1, 1, 1, "reshape_param", "The same values in another shape."},
+      {"SPP", make_spp, 1, 1, 1, 1, "spp_param",
+       "Spatial pyramid pooling: images of any size pooled to a fixed number of bins."},
       {"Scale", make_scale, 1, 2, 1, 1, "scale_param",
        "A learned factor, or one from a second bottom, for every channel or other part."},
       {"Sigmoid", make_sigmoid, 1, 1, 1, 1, "sigmoid_param", "The logistic function."},
+      {"SigmoidCrossEntropyLoss", make_sigmoid_cross_entropy_loss, 2, 2, 1, 1, "loss_param",
+       "The logarithmic loss of independent yes-no probabilities, made of scores."},
       {"Silence", make_silence, 1, kMany, 0, 0, "", "Takes blobs that nobody wants."},
       {"Slice", make_slice, 1, 1, 1, kMany, "slice_param", "Parts of the bottom along an axis."},
       {"Softmax", make_softmax, 1, 1, 1, 1, "softmax_param", "Probabilities from scores."},

@@ -3,8 +3,6 @@
 //   loss = sum of (a - b)^2 / (2 N), N the size of axis 0        da = L * (a - b) / N, db = -da
 //
 // L is the gradient of the loss. An empty batch has loss 0.
-#include <algorithm>
-
 #include "base/error.h"
 #include "kernels/blas.h"
 #include "kernels/parallel_for.h"
@@ -17,8 +15,7 @@ namespace {
 class EuclideanLossOp final : public Op {
  public:
   explicit EuclideanLossOp(const PlanRequest& request)
-      : count_(request.bottoms[0].count()),
-        items_(static_cast<double>(std::max<std::int64_t>(request.bottoms[0][0], 1))) {
+      : count_(request.bottoms[0].count()), items_(items_of(request.bottoms[0])) {
     scratch_bytes_ = static_cast<std::size_t>(count_) * sizeof(float);  // a - b
   }
 

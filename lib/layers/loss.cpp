@@ -46,6 +46,17 @@ void require_same_items(const std::vector<Shape>& bottoms) {
       bottoms[0].str(), bottoms[1].str());
 }
 
+void require_item_labels(const std::vector<Shape>& bottoms) {
+  require_same_items(bottoms);
+  require(bottoms[1].count_from(1) == 1,
+          "bottom 1 must hold one label for each of the {} items of bottom 0 ({}), not {} ({})",
+          bottoms[0][0], bottoms[0].str(), bottoms[1].count(), bottoms[1].str());
+}
+
+double items_of(const Shape& bottom) {
+  return static_cast<double>(std::max<std::int64_t>(bottom[0], 1));
+}
+
 void Labels::refuse(std::int64_t index) const {
   fail("label {:g} of {} is not in 0..{} (labels start at 0)", values_[index],
        place_of(run_, 1, index), classes_ - 1);

@@ -23,6 +23,15 @@ double normalizer(NormalizationMode mode, std::int64_t outer, std::int64_t inner
 
 /// Bottoms 0 and 1 hold the same number of items (axis 0).
 void require_same_items(const std::vector<Shape>& bottoms);
+/// That, and bottom 1 holds nothing but one label an item.
+void require_item_labels(const std::vector<Shape>& bottoms);
+/// The number of items to divide by: at least 1, so that an empty batch has loss 0.
+double items_of(const Shape& bottom);
+
+/// Whether a value, cut to an integer as Caffe does, is `label`.
+inline bool is_label(float value, int label) {
+  return value > -0x1p31f && value < 0x1p31f && static_cast<int>(value) == label;
+}
 
 /// The bottom that holds labels, read as Caffe does (cut to integers towards zero) but checked.
 class Labels {
@@ -30,15 +39,13 @@ class Labels {
   static constexpr int kIgnored = -1;
 
   /// Bottom 1 of `run`, its items along axis 0; they name classes 0 .. classes-1.
-  Labels(const RunContext& run, std::int64_t classes, std::optional<int> ignored)
+  Labels(const RunContext& run, std::int64_t classes, std::optional<int> ignored = std::nullopt)
       : run_(run), values_(run.bottoms[1].read()), classes_(classes), ignored_(ignored) {}
 
   /// The class, or kIgnored. A label that is neither is a user error that names item and record.
   int at(std::int64_t index) const {
     const float value = values_[index];
-    if (ignored_ && value > -0x1p31f && value < 0x1p31f && static_cast<int>(value) == *ignored_) {
-      return kIgnored;
-    }
+    if (ignored_ && is_label(value, *ignored_)) return kIgnored;
     if (value > -1 && value < static_cast<float>(classes_)) return static_cast<int>(value);
     refuse(index);
   }

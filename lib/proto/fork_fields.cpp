@@ -65,7 +65,7 @@ constexpr ForkFields kFields[] = {
      "default_cudnn_math_override default_forward_math default_forward_type "
      "eltwise_mem_sharing global_grad_scale global_grad_scale_adaptive reduce_buckets"},
     {"Phase", kMinerva, "MULTI_VIEW"},
-    {"PoolingParameter", kIntel, "avg_include_pad axis kernel_size_3d pad_3d stride_3d"},
+    {"PoolingParameter", kIntel, "avg_include_pad axis"},
     {"PoolingParameter", kNvidia, "torch_pooling"},
     {"PoolingParameter.Engine", kIntel, "MKL2017 MKLDNN"},
     {"ReLUParameter", kIntel, "fuse"},

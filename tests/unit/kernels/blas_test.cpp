@@ -128,9 +128,13 @@ TEST(Blas, SumsInDouble) {
     for (const std::int64_t n : {0, 1, 15, 17, 1000003}) {
       const auto x = random_values<float>(n, 1);
       long double squares = 0;
+      long double total = 0;
       for (const float value : x) {
         squares += static_cast<long double>(value) * static_cast<long double>(value);
+        total += static_cast<long double>(value);
       }
+      EXPECT_NEAR(sum(*device, n, x.data()), static_cast<double>(total), 1e-6);
+      EXPECT_EQ(sum(*device, n, x.data()), sum(*device, n, x.data()));
       EXPECT_NEAR(sum_of_squares(*device, n, x.data()), static_cast<double>(squares), 1e-6);
       EXPECT_EQ(sum_of_squares(*device, n, x.data()), sum_of_squares(*device, n, x.data()));
     }

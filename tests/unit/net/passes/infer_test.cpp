@@ -118,7 +118,7 @@ TEST(InferTest, ErrorsNameLayerAndLine) {
                         "layer { name: \"p\" type: \"Pooling\" bottom: \"x\" top: \"p\" "
                         "pooling_param { kernel_size: 2 } }"),
             "net.prototxt:2: layer \"p\" (Pooling): the bottom must have 4 axes (N x C x H x W), "
-            "not 2 (2x3)");
+            "not 2 (2x3); for another number give kernel_size_3d in place of kernel_size");
 }
 
 TEST(InferTest, RunsAgainForOtherInputShapes) {

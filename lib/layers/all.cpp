@@ -17,9 +17,12 @@ CREMA_MAKER(make_dropout);
 CREMA_MAKER(make_dummy_data);
 CREMA_MAKER(make_euclidean_loss);
 CREMA_MAKER(make_hdf5_data);
+CREMA_MAKER(make_hdf5_output);
+CREMA_MAKER(make_image_data);
 CREMA_MAKER(make_inner_product);
 CREMA_MAKER(make_input);
 CREMA_MAKER(make_lrn);
+CREMA_MAKER(make_memory_data);
 CREMA_MAKER(make_pooling);
 CREMA_MAKER(make_relu);
 CREMA_MAKER(make_sigmoid);
@@ -28,6 +31,7 @@ CREMA_MAKER(make_softmax);
 CREMA_MAKER(make_softmax_loss);
 CREMA_MAKER(make_split);
 CREMA_MAKER(make_tanh);
+CREMA_MAKER(make_window_data);
 #undef CREMA_MAKER
 
 namespace {
@@ -50,16 +54,13 @@ constexpr std::string_view kPlanned[] = {
     "Exp",
     "Filter",
     "Flatten",
-    "HDF5Output",
     "HingeLoss",
     "Im2col",
-    "ImageData",
     "InfogainLoss",
     "LSTM",
     "LSTMUnit",
     "Log",
     "MVN",
-    "MemoryData",
     "MultinomialLogisticLoss",
     "PReLU",
     "Parameter",
@@ -74,7 +75,6 @@ constexpr std::string_view kPlanned[] = {
     "Swish",
     "Threshold",
     "Tile",
-    "WindowData",
 };
 
 [[noreturn]] void refuse(const std::string& type) {
@@ -112,12 +112,25 @@ const std::vector<LayerType>& layer_types() {
        "Half of the mean squared distance between items."},
       {"HDF5Data", make_hdf5_data, 0, 0, 1, kMany, "hdf5_data_param",
        "Rows of the datasets of HDF5 files."},
+      {"HDF5Output", make_hdf5_output, 2, 2, 0, 0, "hdf5_output_param",
+       "Writes its bottoms into the datasets data and label of an HDF5 file.",
+       "Every forward pass appends its rows, where Caffe aborts at the second one. The file "
+       "appears "
+       "under its name when the net is gone."},
+      {"ImageData", make_image_data, 0, 0, 2, 2, "image_data_param",
+       "Images and labels from picture files that a list names.",
+       "Labels have to be whole numbers, and an image that cannot be read is an error. rand_skip "
+       "may be at most the number of lines."},
       {"InnerProduct", make_inner_product, 1, 1, 1, 1, "inner_product_param",
        "A fully connected layer."},
       {"Input", make_input, 0, 0, 1, kMany, "input_param",
        "Values that the caller writes into the net."},
       {"LRN", make_lrn, 1, 1, 1, 1, "lrn_param",
        "Responses divided by the strength of their neighbours."},
+      {"MemoryData", make_memory_data, 0, 0, 2, 2, "memory_data_param",
+       "Images and labels that the calling program puts in.",
+       "A program writes one batch at a time, as into an Input layer, and values are taken as they "
+       "are: transform_param is refused. The command line tools have nobody who could write any."},
       {"Pooling", make_pooling, 1, 1, 1, 2, "pooling_param",
        "The maximum or average of every window."},
       {"ReLU", make_relu, 1, 1, 1, 1, "relu_param",
@@ -129,6 +142,10 @@ const std::vector<LayerType>& layer_types() {
        "The logarithmic loss of the probabilities that softmax makes of scores."},
       {"Split", make_split, 1, 1, 1, kMany, "", "The same values for several consumers."},
       {"TanH", make_tanh, 1, 1, 1, 1, "tanh_param", "The hyperbolic tangent."},
+      {"WindowData", make_window_data, 0, 0, 2, 2, "window_data_param",
+       "Parts of images, foreground and background, as R-CNN trains on.",
+       "A window that reaches beyond its image without context_pad is cut off there; Caffe "
+       "aborts."},
   };
   return types;
 }

@@ -120,7 +120,7 @@ void infer(Graph& graph) {
                      Value& top = graph.values[static_cast<std::size_t>(node.tops[i])];
                      top.shape = inference.tops[i];
                      const auto reshaped = graph.reshaped.find(top.blob);
-                     if (node.type() == "Input" && reshaped != graph.reshaped.end())
+                     if (node.layer->filled_by_caller() && reshaped != graph.reshaped.end())
                        top.shape = reshaped->second;
                      top.loss_weight = loss_weight_of(node, i);
                    }

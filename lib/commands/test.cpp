@@ -8,6 +8,7 @@
 #include "base/progress.h"
 #include "base/text.h"
 #include "base/tool.h"
+#include "commands/load_weights.h"
 #include "data/batch_reader.h"
 #include "net/debug_info.h"
 #include "proto/io.h"
@@ -126,15 +127,7 @@ int test(const TestOptions& options) {
   Net net(subject.net.net, *device, net_options);
   DebugInfo debug_info(net);
   if (subject.net.net.debug_info()) net.observe(&debug_info);
-  for (const StoredWeights& weights : subject.weights) {
-    const std::string& file = weights.file;
-    const Net::LoadReport report = net.load(weights);
-    LOG(INFO) << "Weights of " << report.copied.size() << " layers from " << file;
-    require(report.missing.empty() || !report.copied.empty(),
-            "{}: nothing fits net \"{}\": no layer name is in both", file, net.name());
-    LOG_IF(WARNING, !report.missing.empty())
-        << file << " has no weights for: " << fmt::format("{}", fmt::join(report.missing, " "));
-  }
+  for (const StoredWeights& weights : subject.weights) load_weights(net, weights);
   if (!subject.whole) LOG(INFO) << "Running for " << subject.iterations << " iterations.";
   const Scores scores =
       subject.whole ? score_all_records(net) : score_batches(net, subject.iterations);

@@ -19,8 +19,14 @@ class BatchReader {
  public:
   virtual ~BatchReader() = default;
 
-  /// One shape a top, its axis 0 the batch. Known from the first record, which is not consumed.
+  /// One shape a top, its axis 0 the batch. Known from the first record, which is not consumed, and
+  /// later from the last follow_shapes().
   virtual std::vector<Shape> shapes(int batch_size) const = 0;
+
+  /// To be called before each read(): a batch has the shape of its first record, which may be
+  /// another than before. True when that is so; shapes() has it then. (Waits for the batch where
+  /// records can differ in size; what goes wrong with it is left to read().)
+  virtual bool follow_shapes() = 0;
 
   virtual int batch_size() const = 0;
   /// Keeps the position; batches read ahead in the old size are dropped.
@@ -48,10 +54,19 @@ class BatchReader {
   virtual double seconds_waiting() const = 0;
 };
 
-/// The source of a "Data" layer (LMDB). Tops: the pictures, transformed (batch x C x H x W), and,
-/// if the layer has two, the labels (batch).
+/// The source of a "Data" layer (LMDB, LevelDB). Tops: the pictures, transformed (batch x C x H x
+/// W), and, if the layer has two, the labels (batch).
 std::unique_ptr<BatchReader> open_data(const caffe::LayerParameter& layer, caffe::Phase phase,
                                        std::uint64_t seed);
+
+/// The source of an "ImageData" layer: picture files and their labels from a list. Tops as those of
+/// Data. With shuffle the order is drawn anew every epoch; every line still comes once an epoch.
+std::unique_ptr<BatchReader> open_image_list(const caffe::LayerParameter& layer, caffe::Phase phase,
+                                             std::uint64_t seed);
+
+/// The source of a "WindowData" layer: parts of pictures, drawn at random; those of the background
+/// (label 0) come first in a batch. Tops as those of Data.
+std::unique_ptr<BatchReader> open_windows(const caffe::LayerParameter& layer, std::uint64_t seed);
 
 /// The source of an "HDF5Data" layer: each top is the dataset of its name, rows along axis 0.
 /// With shuffle, the order of the files and that of the rows within each file is drawn anew every

@@ -24,8 +24,12 @@ class BatchSource {
  public:
   virtual ~BatchSource() = default;
 
-  /// One shape a top, without the batch axis.
+  /// One shape a top, without the batch axis: those of the first record.
   virtual const std::vector<Shape>& item_shapes() const = 0;
+  /// Whether a batch may have other shapes, those of its first record.
+  virtual bool shapes_vary() const { return false; }
+  /// The shapes that the next read() will fill.
+  virtual std::vector<Shape> next_shapes() { return item_shapes(); }
   virtual std::int64_t records() const = 0;
   /// The next record to read, counted from the beginning of the run (modulo records(), where order
   /// is the same in every epoch).

@@ -10,19 +10,12 @@
 namespace crema {
 namespace {
 
-/// "a JPEG image" for bytes that begin like one, "" for anything else.
-std::string_view image_kind(std::string_view bytes) {
-  using namespace std::string_view_literals;
-  if (bytes.substr(0, 3) == "\xff\xd8\xff"sv) return "a JPEG image";
-  if (bytes.substr(0, 8) == "\x89PNG\r\n\x1a\n"sv) return "a PNG image";
-  return "";
-}
-
 void check(RecordName name, const caffe::Datum& datum, std::string_view value) {
-  const std::string_view kind = image_kind(datum.data());
   if (datum.encoded()) {
-    fail("{} is an encoded image (JPEG/PNG): decoding is not supported yet", name);
+    require(!datum.data().empty(), "{} is an encoded image, but its data are empty", name);
+    return;
   }
+  const std::string_view kind = image_kind(datum.data());
   const std::int64_t channels = datum.channels(), height = datum.height(), width = datum.width();
   const std::string unset_hint =
       kind.empty() ? "" : fmt::format("; the data are {}, whose \"encoded\" flag is unset", kind);
@@ -66,6 +59,7 @@ void parse_datum(std::string_view key, std::string_view value, caffe::Datum* dat
 }
 
 ImageView image_of(const caffe::Datum& datum) {
+  CREMA_ASSERT(!datum.encoded());
   ImageView image{datum.channels(), datum.height(), datum.width(), nullptr, nullptr};
   if (datum.data().empty()) {
     image.floats = datum.float_data().data();
@@ -73,6 +67,12 @@ ImageView image_of(const caffe::Datum& datum) {
     image.bytes = reinterpret_cast<const std::uint8_t*>(datum.data().data());
   }
   return image;
+}
+
+ImageView image_of(const caffe::Datum& datum, Decode as, Image* decoded) {
+  if (!datum.encoded()) return image_of(datum);
+  decode_image(datum.data(), as, decoded);
+  return decoded->view();
 }
 
 }  // namespace crema

@@ -9,12 +9,15 @@
 namespace crema {
 
 /// Parses the value of record `key` into `datum` (whose memory is reused) and checks that it holds
-/// one picture: positive sizes, and exactly as many bytes in `data` or numbers in `float_data`, not
-/// both. Every failure begins with `record "KEY"`. Encoded pictures (JPEG, PNG) are refused for
-/// now.
+/// one picture: the bytes of a picture file, if `encoded`; else positive sizes, and exactly as many
+/// bytes in `data` or numbers in `float_data`, not both. Every failure begins with `record "KEY"`.
 void parse_datum(std::string_view key, std::string_view value, caffe::Datum* datum);
 
-/// The picture of a checked datum; valid as long as it is.
+/// The picture of a checked datum that is not encoded; valid as long as it is.
 ImageView image_of(const caffe::Datum& datum);
+
+/// The picture of a checked datum; an encoded one is decoded into `decoded`, whose memory is reused
+/// and must stay. (Of raw ones `as` changes nothing, as in Caffe.)
+ImageView image_of(const caffe::Datum& datum, Decode as, Image* decoded);
 
 }  // namespace crema

@@ -1,7 +1,10 @@
-// A picture as it lies in memory before transformation.
+// Pictures in memory before transformation, and picture files.
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "tensor/shape.h"
 
@@ -15,6 +18,40 @@ struct ImageView {
 
   Shape shape() const { return {channels, height, width}; }
 };
+
+/// Bytes in C, H, W order. Colours are blue, green, red, as Caffe has them (and alpha, if any).
+struct Image {
+  std::int64_t channels = 0, height = 0, width = 0;
+  std::vector<std::uint8_t> bytes;
+
+  Shape shape() const { return {channels, height, width}; }
+  ImageView view() const { return {channels, height, width, bytes.data(), nullptr}; }
+};
+
+/// How many channels a decoded picture gets.
+enum class Decode {
+  kAsIs,   ///< as many as the file has: 1, 3, or 4 with alpha; 16-bit files are refused
+  kColor,  ///< 3; a grey picture gets three equal ones
+  kGray,   ///< 1: 0.299 R + 0.587 G + 0.114 B, rounded
+};
+
+/// Decodes the bytes of a picture file (JPEG, PNG, BMP, WebP, TIFF, …) into `image`, whose memory
+/// is reused. Errors say what is wrong with the bytes; the caller adds whose they are.
+void decode_image(std::string_view file, Decode as, Image* image);
+
+/// Reads and decodes a file; errors begin with its path.
+void read_image(const std::string& path, Decode as, Image* image);
+
+/// A picture of the new size: bilinear, with the centres of the corner pixels aligned to the
+/// borders (source coordinate (i + 0.5) * in / out - 0.5, clamped), rounded to bytes. Nothing is
+/// smoothed when it shrinks.
+void resize_image(const Image& from, std::int64_t height, std::int64_t width, Image* to);
+
+/// Makes a file of the kind that belongs to an extension ("png", "jpg").
+std::string encode_image(const Image& image, const std::string& extension);
+
+/// "a JPEG image" for bytes that begin like one, "" for anything else.
+std::string_view image_kind(std::string_view bytes);
 
 /// `; 28x28x3 looks like height x width x channels, Caffe wants channels first`, or "" for shapes
 /// that do not.

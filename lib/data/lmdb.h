@@ -23,35 +23,30 @@
 #include <utility>
 #include <vector>
 
+#include "data/database.h"
+#include "data/new_folder.h"
+
 namespace crema {
 
 /// Reads records in the byte order of their keys. Not thread-safe; any number of readers may be
 /// open on one path.
-class LmdbReader {
+class LmdbReader final : public DatabaseReader {
  public:
   /// `path`: an environment's folder, or its data file. Fails, naming the path (and the working
   /// directory when it is relative), when there is nothing, something else (a LevelDB is
   /// recognised), a truncated file or no record.
   explicit LmdbReader(const std::string& path);
-  ~LmdbReader();
-  LmdbReader(const LmdbReader&) = delete;
-  LmdbReader& operator=(const LmdbReader&) = delete;
+  ~LmdbReader() override;
 
-  const std::string& path() const { return path_; }
-  /// At least 1.
-  std::int64_t records() const { return entries_; }
+  const std::string& path() const override { return path_; }
+  std::int64_t records() const override { return entries_; }
 
-  /// Steps to the next record (the first one, at the beginning). After the last one: false, and the
-  /// next call starts again. Fails on damaged pages.
-  bool next();
-  /// Back to before the first record.
-  void rewind();
-  /// As `count` calls of next(), which must not reach the end; reads no values.
-  void skip(std::int64_t count);
+  bool next() override;
+  void rewind() override;
+  void skip(std::int64_t count) override;
 
-  /// The present record's. Valid until the reader moves (`value` also until the next call of it).
-  std::string_view key() const;
-  std::string_view value();
+  std::string_view key() const override;
+  std::string_view value() override;
 
  private:
   /// A page on the way from the root to the present leaf, and the node taken there.
@@ -93,29 +88,23 @@ class LmdbReader {
   std::vector<unsigned char> value_;
 };
 
-/// Makes a new environment. Everything is written into a temporary folder beside `path`, which
-/// finish() renames: whatever happens before leaves no half-written data base under `path`.
-class LmdbWriter {
+/// Makes a new environment. Nothing is left under `path` unless finish() succeeds.
+class LmdbWriter final : public DatabaseWriter {
  public:
   /// Fails when something already exists at `path`, or its folder cannot be written to.
   explicit LmdbWriter(const std::string& path);
-  /// Removes what was written unless finish() succeeded.
-  ~LmdbWriter();
-  LmdbWriter(const LmdbWriter&) = delete;
-  LmdbWriter& operator=(const LmdbWriter&) = delete;
+  ~LmdbWriter() override;
 
-  /// Keys: 1 to 511 bytes, in any order, each once. Commits every 1000 records (or 16 MB).
-  void put(std::string_view key, std::string_view value);
-  /// Commits, syncs to disk and puts the data base in place.
-  void finish();
+  void put(std::string_view key, std::string_view value) override;
+  void finish() override;
 
  private:
   struct Environment;
 
   void commit();
 
-  std::string path_, temporary_;
-  std::unique_ptr<Environment> environment_;
+  NewFolder folder_;
+  std::unique_ptr<Environment> environment_;  // gone before the folder is
   std::vector<std::pair<std::string, std::string>> pending_;
   std::size_t pending_bytes_ = 0;
 };

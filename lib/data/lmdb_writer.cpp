@@ -1,24 +1,13 @@
-// Writing an LMDB with liblmdb, in commits of limited size, into a folder beside the final one. The
-// memory map starts small and grows when it is full, since how much will come is not known.
-#include <fcntl.h>
+// Writing an LMDB with liblmdb, in commits of limited size. The memory map starts small and grows
+// when it is full, since how much will come is not known.
 #include <lmdb.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include <boost/filesystem.hpp>
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
 
 #include "base/error.h"
-#include "base/files.h"
 #include "data/lmdb.h"
 #include "data/record_name.h"
 
 namespace crema {
 namespace {
-
-namespace fs = boost::filesystem;
 
 constexpr std::size_t kRecordsPerCommit = 1000;
 constexpr std::size_t kBytesPerCommit = std::size_t{16} << 20;
@@ -35,48 +24,24 @@ struct LmdbWriter::Environment {
   }
 };
 
-LmdbWriter::LmdbWriter(const std::string& path) : path_(path) {
-  while (path_.size() > 1 && path_.back() == '/') path_.pop_back();
-  require(!path_.empty(), "the path of the new LMDB is empty");
-  boost::system::error_code error;
-  // A dangling link counts: the rename at the end would replace it.
-  require(fs::symlink_status(path_, error).type() == fs::file_not_found,
-          "{} exists already; remove it first, or choose another name", path_);
-
-  temporary_ = path_ + ".tmp-XXXXXX";
-  if (::mkdtemp(temporary_.data()) == nullptr) {
-    const int reason = errno;
-    temporary_.clear();
-    fail("cannot create {}: {}", path_, std::strerror(reason));
+LmdbWriter::LmdbWriter(const std::string& path)
+    : folder_(path, "LMDB"), environment_(std::make_unique<Environment>()) {
+  // Nobody else knows the folder, so no lock file; synced once, in finish().
+  int rc = mdb_env_create(&environment_->handle);
+  if (rc == 0) rc = mdb_env_set_mapsize(environment_->handle, environment_->map_size);
+  if (rc == 0) {
+    rc = mdb_env_open(environment_->handle, folder_.temporary().c_str(), MDB_NOLOCK | MDB_NOSYNC,
+                      0644);
   }
-  environment_ = std::make_unique<Environment>();
-  try {
-    // Nobody else knows the folder, so no lock file; synced once, in finish().
-    int rc = ::chmod(temporary_.c_str(), 0755) == 0 ? 0 : errno;
-    if (rc == 0) rc = mdb_env_create(&environment_->handle);
-    if (rc == 0) rc = mdb_env_set_mapsize(environment_->handle, environment_->map_size);
-    if (rc == 0) {
-      rc = mdb_env_open(environment_->handle, temporary_.c_str(), MDB_NOLOCK | MDB_NOSYNC, 0644);
-    }
-    require(rc == 0, "cannot create LMDB {}: {}", path_, mdb_strerror(rc));
-  } catch (...) {
-    environment_.reset();
-    fs::remove_all(temporary_, error);
-    throw;
-  }
+  require(rc == 0, "cannot create LMDB {}: {}", folder_.path(), mdb_strerror(rc));
 }
 
-LmdbWriter::~LmdbWriter() {
-  environment_.reset();
-  if (temporary_.empty()) return;
-  boost::system::error_code ignored;
-  fs::remove_all(temporary_, ignored);
-}
+LmdbWriter::~LmdbWriter() = default;
 
 void LmdbWriter::put(std::string_view key, std::string_view value) {
   CREMA_ASSERT(environment_);
   require(!key.empty() && key.size() <= 511, "cannot write {} to {}: a key has 1 to 511 bytes",
-          record_name(key), path_);
+          record_name(key), folder_.path());
   pending_.emplace_back(key, value);
   pending_bytes_ += key.size() + value.size();
   if (pending_.size() >= kRecordsPerCommit || pending_bytes_ >= kBytesPerCommit) commit();
@@ -90,7 +55,7 @@ void LmdbWriter::commit() {
     MDB_txn* transaction = nullptr;
     MDB_dbi database = 0;
     int rc = mdb_txn_begin(handle, nullptr, 0, &transaction);
-    require(rc == 0, "cannot write to {}: {}", path_, mdb_strerror(rc));
+    require(rc == 0, "cannot write to {}: {}", folder_.path(), mdb_strerror(rc));
     rc = mdb_dbi_open(transaction, nullptr, 0, &database);
     const std::string* present = nullptr;
     for (auto it = pending_.begin(); rc == 0 && it != pending_.end(); ++it) {
@@ -106,11 +71,11 @@ void LmdbWriter::commit() {
     }
     if (rc == 0) break;
     require(rc != MDB_KEYEXIST, "cannot write {} to {}: there is one of this key already",
-            present ? record_name(*present) : "", path_);
-    require(rc == MDB_MAP_FULL, "cannot write to {}: {}", path_, mdb_strerror(rc));
+            present ? record_name(*present) : "", folder_.path());
+    require(rc == MDB_MAP_FULL, "cannot write to {}: {}", folder_.path(), mdb_strerror(rc));
     environment_->map_size *= 2;
     rc = mdb_env_set_mapsize(handle, environment_->map_size);
-    require(rc == 0, "cannot make {} larger: {}", path_, mdb_strerror(rc));
+    require(rc == 0, "cannot make {} larger: {}", folder_.path(), mdb_strerror(rc));
   }
   pending_.clear();
   pending_bytes_ = 0;
@@ -120,14 +85,9 @@ void LmdbWriter::finish() {
   CREMA_ASSERT(environment_);
   commit();
   const int rc = mdb_env_sync(environment_->handle, 1);
-  require(rc == 0, "cannot write {} to disk: {}", path_, mdb_strerror(rc));
+  require(rc == 0, "cannot write {} to disk: {}", folder_.path(), mdb_strerror(rc));
   environment_.reset();
-  sync_folder(temporary_);
-  require_system(std::rename(temporary_.c_str(), path_.c_str()) == 0, "cannot rename {} to {}",
-                 temporary_, path_);
-  temporary_.clear();
-  const std::string parent = fs::path(path_).parent_path().string();
-  sync_folder(parent.empty() ? "." : parent);
+  folder_.keep();
 }
 
 }  // namespace crema

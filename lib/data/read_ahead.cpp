@@ -24,6 +24,7 @@ constexpr std::int64_t kAutomaticBytes = std::int64_t{128} << 20;
 constexpr int kAutomaticDepth = 4;
 
 struct Batch {
+  std::vector<Shape> items;  ///< shapes without the batch axis
   std::vector<std::vector<float>> tops;
   std::vector<RecordOrigin> origins;
   std::exception_ptr error;
@@ -32,14 +33,17 @@ struct Batch {
 class ReadAhead : public BatchReader {
  public:
   ReadAhead(std::unique_ptr<BatchSource> source, int batch_size, int depth)
-      : source_(std::move(source)), depth_(depth) {
+      : source_(std::move(source)),
+        varying_(source_->shapes_vary()),
+        depth_(depth),
+        items_(source_->item_shapes()) {
     set_batch_size(batch_size);
   }
   ~ReadAhead() override { stop(); }
 
   std::vector<Shape> shapes(int batch_size) const override {
     std::vector<Shape> result;
-    for (const Shape& item : source_->item_shapes()) {
+    for (const Shape& item : items_) {
       std::vector<std::int64_t> dims{batch_size};
       dims.insert(dims.end(), item.dims().begin(), item.dims().end());
       result.emplace_back(std::move(dims));
@@ -65,8 +69,16 @@ class ReadAhead : public BatchReader {
     position_ = records_consumed;
   }
 
+  bool follow_shapes() override {
+    if (!varying_) return false;
+    const Batch& next = wait();
+    if (next.error || next.items == items_) return false;
+    items_ = next.items;
+    return true;
+  }
+
   void read(const std::vector<float*>& tops) override {
-    CREMA_ASSERT(tops.size() == source_->item_shapes().size());
+    CREMA_ASSERT(tops.size() == items_.size());
     std::unique_ptr<Batch> batch = take();
     if (batch->error) {
       // With the thread gone the next read() tries again, and meets the error again if it is still
@@ -74,6 +86,7 @@ class ReadAhead : public BatchReader {
       stop();
       std::rethrow_exception(std::exchange(batch->error, nullptr));
     }
+    CREMA_ASSERT(batch->items == items_);  // else the tops have the wrong size
     for (std::size_t i = 0; i < tops.size(); ++i) {
       std::memcpy(tops[i], batch->tops[i].data(), batch->tops[i].size() * sizeof(float));
     }
@@ -92,8 +105,8 @@ class ReadAhead : public BatchReader {
   }
 
  private:
-  /// The next batch, waited for.
-  std::unique_ptr<Batch> take() {
+  /// The next batch, waited for; it stays in the queue, which nobody else takes from.
+  const Batch& wait() {
     if (!thread_.joinable()) start();
     std::unique_lock<std::mutex> lock(mutex_);
     if (full_.empty()) {
@@ -101,6 +114,12 @@ class ReadAhead : public BatchReader {
       filled_.wait(lock, [&] { return !full_.empty(); });
       waited_ += std::chrono::steady_clock::now() - begin;
     }
+    return *full_.front();
+  }
+
+  std::unique_ptr<Batch> take() {
+    wait();
+    const std::lock_guard<std::mutex> lock(mutex_);
     std::unique_ptr<Batch> batch = std::move(full_.front());
     full_.pop_front();
     return batch;
@@ -162,7 +181,12 @@ class ReadAhead : public BatchReader {
   }
 
   void fill(Batch* batch) {
-    const std::vector<Shape>& items = source_->item_shapes();
+    if (varying_) {
+      batch->items = source_->next_shapes();
+    } else if (batch->items.empty()) {
+      batch->items = source_->item_shapes();
+    }
+    const std::vector<Shape>& items = batch->items;
     batch->tops.resize(items.size());
     std::vector<float*> tops;
     for (std::size_t i = 0; i < items.size(); ++i) {
@@ -174,7 +198,9 @@ class ReadAhead : public BatchReader {
   }
 
   const std::unique_ptr<BatchSource> source_;
+  const bool varying_;
   const int depth_;
+  std::vector<Shape> items_;  ///< shapes of the next batch, without the batch axis
   int batch_size_ = 0;
   std::uint64_t position_ = 0;
   std::uint64_t position_at_start_ = 0;  ///< position_ when the thread started

@@ -3,10 +3,10 @@
 #include "data/transform.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/error.h"
-#include "proto/blobs.h"
-#include "proto/io.h"
+#include "data/mean.h"
 
 namespace crema {
 namespace {
@@ -37,14 +37,6 @@ void transform_row_mirrored(const Value* __restrict in, const float* __restrict 
   }
 }
 
-/// C x H x W of a mean blob: N x C x H x W with N = 1, or without N.
-Shape mean_image_shape(const Shape& stored) {
-  const auto& dims = stored.dims();
-  require(stored.axes() == 3 || (stored.axes() == 4 && stored[0] == 1),
-          "a mean is one image of channels x height x width, this one is {}", stored.str());
-  return Shape({dims.end() - 3, dims.end()});
-}
-
 }  // namespace
 
 Transformer::Transformer(const caffe::TransformationParameter& param, caffe::Phase phase,
@@ -52,6 +44,9 @@ Transformer::Transformer(const caffe::TransformationParameter& param, caffe::Pha
     : crop_(param.crop_size()),
       mirror_(param.mirror()),
       random_crop_(phase == caffe::TRAIN),
+      decoding_(param.force_color()  ? Decode::kColor
+                : param.force_gray() ? Decode::kGray
+                                     : Decode::kAsIs),
       scale_(param.scale()),
       mean_values_(param.mean_value().begin(), param.mean_value().end()),
       random_(seed, stream_id(layer_name)) {
@@ -61,16 +56,9 @@ Transformer::Transformer(const caffe::TransformationParameter& param, caffe::Pha
           "transform_param has both force_color and force_gray");
   if (param.has_mean_file()) {
     mean_file_ = param.mean_file();
-    caffe::BlobProto blob;
-    read_binary(mean_file_, &blob);
-    with_context([&] { return fmt::format("mean file {}", mean_file_); },
-                 [&] {
-                   mean_shape_ = mean_image_shape(stored_shape(blob));
-                   mean_ = values(blob);
-                   require(static_cast<std::int64_t>(mean_.size()) == mean_shape_.count(),
-                           "has {} values, {} needs {}", mean_.size(), mean_shape_.str(),
-                           mean_shape_.count());
-                 });
+    MeanImage mean = read_mean(mean_file_);
+    mean_shape_ = std::move(mean.shape);
+    mean_ = std::move(mean.values);
   }
 }
 

@@ -35,6 +35,11 @@ class Transformer {
   /// smaller than the crop or does not fit the mean; the caller adds the record's name.
   Shape output_shape(const Shape& image) const;
 
+  /// Whether what comes out has the same height and width for every picture that it takes.
+  bool fixes_size() const { return crop_ > 0 || !mean_file_.empty(); }
+  /// How encoded pictures are to be decoded (force_color, force_gray).
+  Decode decoding() const { return decoding_; }
+
   /// The part of the `ordinal`-th record (counted from the beginning of the run) that is taken.
   Placement place(const Shape& image, std::uint64_t ordinal) const;
 
@@ -48,6 +53,7 @@ class Transformer {
 
   std::int64_t crop_;
   bool mirror_, random_crop_;
+  Decode decoding_;
   float scale_;
   std::string mean_file_;
   Shape mean_shape_;         ///< C x H x W

@@ -33,8 +33,10 @@ CREMA_MAKER(make_exp);
 CREMA_MAKER(make_filter);
 CREMA_MAKER(make_flatten);
 CREMA_MAKER(make_hdf5_data);
+CREMA_MAKER(make_hdf5_output);
 CREMA_MAKER(make_hinge_loss);
 CREMA_MAKER(make_im2col);
+CREMA_MAKER(make_image_data);
 CREMA_MAKER(make_infogain_loss);
 CREMA_MAKER(make_inner_product);
 CREMA_MAKER(make_input);
@@ -42,6 +44,7 @@ CREMA_MAKER(make_log);
 CREMA_MAKER(make_lrn);
 CREMA_MAKER(make_lstm);
 CREMA_MAKER(make_lstm_unit);
+CREMA_MAKER(make_memory_data);
 CREMA_MAKER(make_multinomial_logistic_loss);
 CREMA_MAKER(make_mvn);
 CREMA_MAKER(make_parameter);
@@ -65,16 +68,13 @@ CREMA_MAKER(make_swish);
 CREMA_MAKER(make_tanh);
 CREMA_MAKER(make_threshold);
 CREMA_MAKER(make_tile);
+CREMA_MAKER(make_window_data);
 #undef CREMA_MAKER
 
 namespace {
 
 /// Types of Caffe that have no row yet.
 constexpr std::string_view kPlanned[] = {
-    "HDF5Output",
-    "ImageData",
-    "MemoryData",
-    "WindowData",
 };
 
 [[noreturn]] void refuse(const std::string& type) {
@@ -151,11 +151,20 @@ const std::vector<LayerType>& layer_types() {
       {"Flatten", make_flatten, 1, 1, 1, 1, "flatten_param", "Several axes made one."},
       {"HDF5Data", make_hdf5_data, 0, 0, 1, kMany, "hdf5_data_param",
        "Rows of the datasets of HDF5 files."},
+      {"HDF5Output", make_hdf5_output, 2, 2, 0, 0, "hdf5_output_param",
+       "Writes its bottoms into the datasets data and label of an HDF5 file.",
+       "Every forward pass appends its rows, where Caffe aborts at the second one. The file "
+       "appears "
+       "under its name when the net is gone."},
       {"HingeLoss", make_hinge_loss, 2, 2, 1, 1, "hinge_loss_param",
        "The margin by which each class is told from all others.",
        "A label that is no class is an error."},
       {"Im2col", make_im2col, 1, 1, 1, 1, "convolution_param",
        "The windows of a convolution laid out as channels."},
+      {"ImageData", make_image_data, 0, 0, 2, 2, "image_data_param",
+       "Images and labels from picture files that a list names.",
+       "Labels have to be whole numbers, and an image that cannot be read is an error. rand_skip "
+       "may be at most the number of lines."},
       {"InfogainLoss", make_infogain_loss, 2, 3, 1, 2, "infogain_loss_param",
        "A softmax loss in which each confusion of classes has its own weight.",
        "A label that is no class is an error. Under force_backward the matrix gets no gradient, "
@@ -178,6 +187,10 @@ const std::vector<LayerType>& layer_types() {
        "refused."},
       {"MVN", make_mvn, 1, 1, 1, 1, "mvn_param",
        "Each channel of each item, or each item, brought to mean 0 and variance 1."},
+      {"MemoryData", make_memory_data, 0, 0, 2, 2, "memory_data_param",
+       "Images and labels that the calling program puts in.",
+       "A program writes one batch at a time, as into an Input layer, and values are taken as they "
+       "are: transform_param is refused. The command line tools have nobody who could write any."},
       {"MultinomialLogisticLoss", make_multinomial_logistic_loss, 2, 2, 1, 1, "",
        "The logarithmic loss of probabilities.", "A label that is no class is an error."},
       {"PReLU", make_prelu, 1, 1, 1, 1, "prelu_param",
@@ -225,6 +238,10 @@ const std::vector<LayerType>& layer_types() {
        "One for values above a threshold, else zero.",
        "With force_backward no gradient is asked of it; Caffe aborts."},
       {"Tile", make_tile, 1, 1, 1, 1, "tile_param", "The bottom repeated along an axis."},
+      {"WindowData", make_window_data, 0, 0, 2, 2, "window_data_param",
+       "Parts of images, foreground and background, as R-CNN trains on.",
+       "A window that reaches beyond its image without context_pad is cut off there; Caffe "
+       "aborts."},
   };
   return types;
 }

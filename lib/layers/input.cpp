@@ -38,6 +38,7 @@ class InputLayer final : public Layer {
     return std::make_unique<InputOp>();
   }
   bool tops_persist() const override { return true; }
+  bool filled_by_caller() const override { return true; }
 
  private:
   std::vector<Shape> tops_;

@@ -120,6 +120,11 @@ class Layer {
   /// Tops that are written once or by the user and must keep their values between passes.
   virtual bool tops_persist() const { return false; }
 
+  /// Tops are the caller's to fill (Net::write_blob), in a shape of his choice (Net::reshape).
+  virtual bool filled_by_caller() const { return false; }
+  /// … and to run before that has happened is an error.
+  virtual bool must_be_filled() const { return false; }
+
   /// May a gradient be asked for this bottom? (Labels and the like: no.)
   virtual bool differentiable(int /*bottom*/) const { return true; }
   /// Caffe's force_backward wants a gradient for this bottom.

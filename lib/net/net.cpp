@@ -80,6 +80,29 @@ struct Net::Impl {
     if (former != nullptr && former != &wanted) keep_inputs(*former, wanted);
   }
 
+  /// Plans for the shapes of the batches that come next, and sees to it that there are any.
+  void follow_inputs() {
+    for (const Node& node : built.nodes) {
+      if (BatchReader* reader = node.layer->reader()) shapes_changed |= reader->follow_shapes();
+      if (node.layer->must_be_filled()) check_filled(node);
+    }
+    if (!shapes_changed) return;
+    with_context("for the next batch, whose images have another size", [&] { replan(built); });
+    shapes_changed = false;
+  }
+
+  void check_filled(const Node& node) const {
+    for (const int top : node.tops) {
+      const Value& value = built.values[at(top)];
+      const auto found = filled.find(value.blob);
+      if (found != filled.end() && found->second == value.shape) continue;
+      fail(
+          "{}: top \"{}\" holds nothing: the program that runs the net has to write its values "
+          "(Net::write_blob); for a net that reads by itself use another data layer",
+          node.where(), value.blob);
+    }
+  }
+
   void reserve(std::size_t bytes) {
     // Never none at all, so that empty blobs lie somewhere too.
     bytes = std::max<std::size_t>(bytes, 64);
@@ -219,6 +242,8 @@ struct Net::Impl {
   Buffer arena;
   std::vector<std::string> output_names;
   std::map<std::string, int> own_batch;  // of data layers, before set_batch
+  std::map<std::string, Shape> filled;   // inputs that were written, in which shape
+  bool shapes_changed = false;           // since the plan in use was made
   std::uint64_t passes = 0;
   NetObserver* observer = nullptr;
 };
@@ -227,7 +252,10 @@ Net::Net(const caffe::NetParameter& definition, Device& device, const NetOptions
     : impl_(std::make_unique<Impl>(definition, device, options)) {}
 Net::~Net() = default;
 
-float Net::forward() { return impl_->executor().forward(impl_->passes++, impl_->observer); }
+float Net::forward() {
+  impl_->follow_inputs();
+  return impl_->executor().forward(impl_->passes++, impl_->observer);
+}
 
 void Net::backward() {
   CREMA_ASSERT(impl_->passes > 0);
@@ -252,7 +280,7 @@ float Net::loss_weight(const std::string& blob) const {
 std::vector<std::string> Net::inputs() const {
   std::vector<std::string> names;
   for (const Node& node : impl_->built.nodes) {
-    if (node.type() != "Input") continue;
+    if (!node.layer->filled_by_caller()) continue;
     for (const int top : node.tops) names.push_back(impl_->built.values[at(top)].blob);
   }
   return names;
@@ -276,7 +304,7 @@ std::vector<float> Net::read_blob(const std::string& blob) const {
 void Net::write_blob(const std::string& blob, const std::vector<float>& values) {
   // The input itself, not what an in-place layer makes of it under the same name.
   for (const Node& node : impl_->built.nodes) {
-    if (node.type() != "Input") continue;
+    if (!node.layer->filled_by_caller()) continue;
     for (const int top : node.tops) {
       const Value& value = impl_->built.values[at(top)];
       if (value.blob != blob) continue;
@@ -284,6 +312,7 @@ void Net::write_blob(const std::string& blob, const std::vector<float>& values) 
               "input \"{}\" has shape {}, so it takes {} values, not {}", blob, value.shape.str(),
               value.shape.count(), values.size());
       write_plain(impl_->executor().data(top), values.data());
+      impl_->filled[blob] = value.shape;
       return;
     }
   }

@@ -55,7 +55,8 @@ class Net {
   Net(const Net&) = delete;
   Net& operator=(const Net&) = delete;
 
-  /// Runs all layers; the weighted loss.
+  /// Runs all layers; the weighted loss. Where a data layer's next batch has another shape, the net
+  /// is planned for that first.
   float forward();
   /// After forward(): gradients of the parameters are added to what they hold since
   /// clear_gradients().
@@ -77,7 +78,7 @@ class Net {
   const std::vector<std::string>& outputs() const;
   /// Weight in the loss of a blob, 0 for most.
   float loss_weight(const std::string& blob) const;
-  /// Tops of Input layers, in order.
+  /// Tops of Input and MemoryData layers, in order: what write_blob() takes.
   std::vector<std::string> inputs() const;
   bool has_blob(const std::string& blob) const;
   Shape shape(const std::string& blob) const;

@@ -14,6 +14,7 @@ import stat
 import struct
 import subprocess
 import unittest
+import zlib
 
 import harness
 from harness import ACCURACY, CORPUS, LOSS, ToolTest, data_layer, datum, inner_product, read, run, small_net, solver, write
@@ -447,7 +448,11 @@ class Lmdb(ToolTest):
     def test_leveldb(self):
         shutil.copytree(os.path.join(CORPUS, "data", "leveldb_raw", "db"), "db")
         self.check("db", "is a LevelDB, not an LMDB")
-        self.check("LevelDB is not supported yet", net=small_net("db").replace("LMDB", "LEVELDB"))
+
+    def test_lmdb_for_a_leveldb(self):
+        harness.make_lmdb("db", 3)
+        self.check("db", "is an LMDB, not a LevelDB", net=small_net("db").replace("LMDB", "LEVELDB"))
+        self.check("db", "without backend: it is taken for a LevelDB", net=small_net("db").replace("backend: LMDB", ""))
 
     def test_hdf5_file(self):
         shutil.copy(os.path.join(CORPUS, "data", "hdf5_one", "a.h5"), "db")
@@ -531,7 +536,8 @@ class Records(ToolTest):
         self.check(datum(floats=[1.0] * 64))
 
     def test_encoded(self):
-        self.check(datum(data=b"\xff\xd8\xff\xe0 JPEG", encoded=True), "encoded")
+        self.check(datum(data=b"\xff\xd8\xff\xe0 JPEG", encoded=True), "the 9 bytes begin like a JPEG image, but cannot be decoded")
+        self.check(datum(data=b"no picture", encoded=True), "the 10 bytes cannot be decoded as an image")
 
     def test_encoded_without_saying_so(self):
         self.check(datum(data=b"\xff\xd8\xff\xe0 JPEG"))
@@ -1056,6 +1062,16 @@ class CommandLines(ToolTest):
             "test": "model weights solver snapshot iterations all gpu devices threads level stage",
             "describe-net": "model phase gpu devices level stage weights input_shape threads explain",
             "convert-idx": "",
+            "convert-imageset": "gray shuffle seed backend resize_height resize_width check_size encoded encode_type "
+                                "skip_bad_records",
+            "compute-image-mean": "backend",
+            "extract-features": "gpu devices threads level stage",
+        }
+        synopses = {
+            "convert-idx": "convert-idx IMAGES LABELS DB",
+            "convert-imageset": "convert-imageset [flags] ROOT LIST DB",
+            "compute-image-mean": "compute-image-mean [--backend lmdb|leveldb] DB [OUT]",
+            "extract-features": "extract-features WEIGHTS NET BLOB,… DB,… BATCHES|all lmdb|leveldb [CPU|GPU] [ID]",
         }
         for name, words in flags.items():
             for form in ("--help", "-help", "-h"):
@@ -1064,7 +1080,7 @@ class CommandLines(ToolTest):
                     self.assertEqual(result.err, "")
                     for word in words.split():
                         self.assertRegex(result.out, rf"(?m)^  --{word}( |$)")
-                    self.assertIn("convert-idx IMAGES LABELS DB" if name == "convert-idx" else f"{name} --", result.out)
+                    self.assertIn(synopses.get(name, f"{name} --"), result.out)
             sources = read(os.path.join(harness.SOURCE, "tools", name.replace("-", "_") + ".cpp")).decode()
             if "common_flags.h" in sources:
                 sources += read(os.path.join(harness.SOURCE, "tools", "common_flags.h")).decode()
@@ -1144,6 +1160,14 @@ class FullDisk(ToolTest):
         os.mkdir("snap_iter_2.caffemodel")
         self.assert_error(run("train", "--solver", "solver.prototxt", "--threads", 1), "snap_iter_2.caffemodel",
                           "Is a directory")
+
+    def test_hdf5_output(self):
+        write("net.prototxt", DUMMY + layer("out", "HDF5Output", "data label", "", 'hdf5_output_param { file_name: "out.h5" }'))
+        write("solver.prototxt", solver(max_iter=50, snapshot_after_train="false"))
+        before = harness.files_below()
+        result = self.limited(100000, "train", "--solver", "solver.prototxt", "--threads", 1)
+        self.assert_error(result, 'layer "out" (HDF5Output)', "out.h5")
+        self.assertEqual(harness.files_below(), before)
 
     def test_convert_idx(self):
         harness.write_idx("images", (100, 20, 20), bytes(40000))
@@ -1231,6 +1255,156 @@ class ConvertIdx(ToolTest):
 
     def test_folder_of_the_db_missing(self):
         self.check("gone/db", "No such file", db="gone/db")
+
+
+def png(width=2, height=2, channels=3):
+    """A picture, written here."""
+    def chunk(kind, body):
+        return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
+
+    rows = b"".join(b"\0" + bytes(range(width * channels)) for _ in range(height))
+    head = struct.pack(">IIBBBBB", width, height, 8, 2 if channels == 3 else 0, 0, 0, 0)
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
+
+
+class ConvertImageset(ToolTest):
+    def setUp(self):
+        super().setUp()
+        write("in/a.png", png())
+        write("in/b c.png", png(3, 1))
+        write("list", "a.png 1\nb c.png 2\r\n")
+
+    def check(self, *expected, flags=(), db="db"):
+        before = harness.files_below()
+        self.assert_error(run("convert-imageset", *flags, "in/", "list", db), *expected)
+        self.assertEqual(harness.files_below(), before)
+
+    def test_good(self):
+        for number, flags in enumerate(([], ["--encoded"], ["--gray", "--resize_height=4", "--resize_width=4"])):
+            result = self.assert_success(run("convert-imageset", *flags, "in/", "list", f"db{number}"))
+            self.assertEqual(result.out, f"db{number}: 2 records\n")
+
+    def test_list(self):
+        os.remove("list")
+        self.check("cannot open list: No such file")
+        write("list", "")
+        self.check("list lists no images")
+        write("list", "a.png 1\nb.png\n")
+        self.check('list:2: "b.png" has no label')
+        write("list", "a.png one\n")
+        self.check('list:1: the label "one" of "a.png" is not a whole number')
+
+    def test_bad_images(self):
+        write("in/bad.png", png()[:40])
+        write("list", "a.png 1\ngone.png 2\nbad.png 3\n")
+        self.check("2 of 3 images", "--skip_bad_records", "list:2: cannot open in/gone.png", "list:3: in/bad.png")
+        result = self.assert_success(run("convert-imageset", "--skip_bad_records", "in/", "list", "db"))
+        self.assertEqual(result.out, "db: 1 records, 2 images skipped\n")
+        self.assertEqual(len(result.warnings), 2, result)
+
+    def test_root_without_its_slash(self):
+        self.assert_error(run("convert-imageset", "in", "list", "db"), "cannot open ina.png")
+
+    def test_sizes(self):
+        self.check("list:2: in/b c.png: the image is 3x1x3, but the first one is 3x2x2", flags=["--check_size"])
+
+    def test_existing(self):
+        write("db", "mine")
+        self.check("db exists already")
+        self.check("cannot create gone/db", db="gone/db")
+
+    def test_flags(self):
+        os.chdir(os.environ["CREMA_TOOL_TESTS"])
+        os.mkdir(os.path.join(self.folder, "empty"))
+        os.chdir(os.path.join(self.folder, "empty"))
+        for flags, text in ((["--resize_height=4"], "give both"), (["--resize_height=-4", "--resize_width=4"], "give both"),
+                            (["--encode_type=png"], "without --encoded")):
+            self.assert_usage_error(run("convert-imageset", *flags, "a", "b", "c"), text)
+        self.assert_error(run("convert-imageset", "--backend", "sqlite", "a", "b", "c"), 'lmdb or leveldb, not "sqlite"')
+
+
+class ComputeImageMean(ToolTest):
+    def test_good(self):
+        harness.make_small_lmdb("db", [(b"0", datum(data=bytes([10] * 64))), (b"1", datum(data=bytes([20] * 64)))])
+        result = self.assert_success(run("compute-image-mean", "db", "mean"))
+        self.assertIn("mean_value channel [0]: 15", result.log)
+        self.assertTrue(os.path.exists("mean"))
+
+    def test_bad(self):
+        self.assert_error(run("compute-image-mean", "db"), "LMDB db (in ", "does not exist")
+        harness.make_small_lmdb("db", [(b"0", datum()), (b"1", datum(height=4))])
+        self.assert_error(run("compute-image-mean", "db", "mean"), 'db: record "1": the image is 1x4x8')
+        self.assert_error(run("compute-image-mean", "db", "gone/mean"), "gone")
+        self.assert_error(run("compute-image-mean", "--backend", "leveldb", "db"), "db is an LMDB, not a LevelDB")
+        self.assertEqual(harness.files_below(), ["db/data.mdb"])
+
+
+class ExtractFeatures(ToolTest):
+    def setUp(self):
+        super().setUp()
+        harness.make_lmdb("db", 5)
+        write("net.prototxt", small_net("db", batch=2))
+        write("solver.prototxt", solver(max_iter=1))
+        run("train", "--solver", "solver.prototxt", "--threads", 1)
+
+    def extract(self, *arguments):
+        return run("extract-features", "--threads", 1, *arguments)
+
+    def test_good(self):
+        self.assert_success(self.extract("snap_iter_1.caffemodel", "net.prototxt", "ip,data", "a,b", "all", "lmdb", "CPU"))
+        self.assertEqual(sorted(os.listdir("a")), ["data.mdb"])
+
+    def test_bad(self):
+        before = harness.files_below()
+        weights = "snap_iter_1.caffemodel"
+        for arguments, text in (
+            ((weights, "net.prototxt", "iq", "a", 1, "lmdb"), 'the net has no blob "iq"; did you mean "ip"?'),
+            ((weights, "net.prototxt", "ip", "db", 1, "lmdb"), "db exists already"),
+            (("gone", "net.prototxt", "ip", "a", 1, "lmdb"), "gone"),
+            ((weights, "gone", "ip", "a", 1, "lmdb"), "gone"),
+            ((weights, "net.prototxt", "ip,data", "a,a", 1, "lmdb"), "two blobs have the same data base"),
+            ((weights, "net.prototxt", "ip", "a", 1, "sqlite"), 'lmdb or leveldb, not "sqlite"'),
+        ):
+            with self.subTest(arguments=arguments):
+                self.assert_error(self.extract(*arguments), text)
+                self.assertEqual(harness.files_below(), before)
+
+    def test_usage(self):
+        for arguments, text in (
+            (("w", "net.prototxt", "ip,data", "a", 1, "lmdb"), "2 blobs, but 1 data bases"),
+            (("w", "net.prototxt", "ip", "a", 0, "lmdb"), "BATCHES is a number from 1 on"),
+            (("w", "net.prototxt", "ip", "a", 1, "lmdb", "TPU"), "CPU or GPU"),
+            (("w", "net.prototxt", "ip", "a", 1), "too few arguments"),
+        ):
+            result = self.extract(*arguments)
+            self.assertEqual(result.code, 2, result)
+            self.assertIn(text, result.others[0])
+
+
+class ImageData(ToolTest):
+    """Image lists and window files that a net names."""
+
+    def check(self, layer_text, *expected):
+        write("net.prototxt", layer_text)
+        self.assert_error(run("describe-net", "--model", "net.prototxt"), "net.prototxt:1:", *expected)
+
+    def test_image_list(self):
+        text = layer("data", "ImageData", "", "data label", 'image_data_param { source: "list" batch_size: 2 }')
+        self.check(text, "cannot open list")
+        write("list", "a.png 0\n")
+        self.check(text, "list:1: cannot open a.png: No such file")
+        write("a.png", png()[:30])
+        self.check(text, "list:1: a.png: the 30 bytes begin like a PNG image",
+                   "it is cut short")
+        self.check(text.replace("batch_size", "new_width: 4 batch_size"), "give both or neither")
+
+    def test_window_file(self):
+        text = layer("data", "WindowData", "", "data label",
+                     'transform_param { crop_size: 4 } window_data_param { source: "windows" batch_size: 2 }')
+        self.check(text, "cannot open windows")
+        write("windows", "# 0\na.png\n3\n4\n4\n1\n1 0.5 0 0 3\n")
+        self.check(text, "windows:8: the file ends where a window's y2 should come")
+        self.check(text.replace("crop_size", "scale"), "transform_param.crop_size is 0")
 
 
 if __name__ == "__main__":

@@ -114,7 +114,9 @@ void infer_node(Graph& graph, int index, bool first_time) {
     Value& top = graph.values[static_cast<std::size_t>(node.tops[i])];
     top.shape = inference.tops[i];
     const auto reshaped = graph.reshaped.find(top.blob);
-    if (node.type() == "Input" && reshaped != graph.reshaped.end()) top.shape = reshaped->second;
+    if (node.layer->filled_by_caller() && reshaped != graph.reshaped.end()) {
+      top.shape = reshaped->second;
+    }
     top.loss_weight = loss_weight_of(node, i);
   }
   if (first_time && node.params.empty()) {

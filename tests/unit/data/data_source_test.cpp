@@ -51,6 +51,7 @@ struct Read {
 };
 
 Read read(BatchReader* reader) {
+  reader->follow_shapes();
   const std::vector<Shape> shapes = reader->shapes(reader->batch_size());
   Read result;
   result.data.resize(static_cast<std::size_t>(shapes[0].count()));
@@ -262,8 +263,8 @@ TEST(DataSource, ParametersThatCannotBe) {
   EXPECT_EQ(
       failure([](Layer layer) { layer->mutable_data_param()->clear_backend(); }),
       "data_param.source " + folder / "db" +
-          ": without backend: it is Caffe's default, LEVELDB, and LevelDB is not supported yet; "
-          "for an LMDB write data_param { backend: LMDB }");
+          " is an LMDB, but without backend: it is taken for a LevelDB, Caffe's default; write "
+          "data_param { backend: LMDB }");
   EXPECT_EQ(failure([](Layer layer) { layer->mutable_data_param()->set_source("/no/such"); }),
             "LMDB /no/such does not exist");
 }

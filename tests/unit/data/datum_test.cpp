@@ -93,8 +93,19 @@ TEST(Datum, EncodedImages) {
       "record \"k1\" needs 192 values for 3x8x8, but has 12 bytes of data; the data are a PNG "
       "image, whose \"encoded\" flag is unset");
   datum.set_encoded(true);
-  EXPECT_EQ(parse_error(datum),
-            "record \"k1\" is an encoded image (JPEG/PNG): decoding is not supported yet");
+  EXPECT_EQ(parse_error(datum), "");
+  Image decoded;
+  EXPECT_EQ(error_of([&] { image_of(datum, Decode::kAsIs, &decoded); }),
+            "the 12 bytes begin like a PNG image, but cannot be decoded: it is cut short");
+  datum.clear_data();
+  EXPECT_EQ(parse_error(datum), "record \"k1\" is an encoded image, but its data are empty");
+
+  const Image image = testing::noise(3, 4, 5, 1);
+  datum.set_data(encode_image(image, "png"));
+  const ImageView view = image_of(datum, Decode::kAsIs, &decoded);
+  EXPECT_EQ(view.shape(), image.shape());
+  EXPECT_EQ(decoded.bytes, image.bytes);
+  EXPECT_EQ(image_of(datum, Decode::kGray, &decoded).channels, 1);
 }
 
 TEST(Datum, KeysStayOnOneLine) {

@@ -6,12 +6,14 @@
 #include <boost/filesystem.hpp>
 #include <cstdlib>
 #include <fstream>
+#include <random>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "base/error.h"
 #include "caffe.pb.h"
+#include "data/image.h"
 #include "data/lmdb.h"
 
 namespace crema::testing {
@@ -93,6 +95,20 @@ inline caffe::Datum byte_datum(int channels, int height, int width, int first, i
   }
   datum.set_label(label);
   return datum;
+}
+
+/// A picture of random bytes, the same for the same seed.
+inline Image noise(std::int64_t channels, std::int64_t height, std::int64_t width, unsigned seed) {
+  Image image{channels, height, width, {}};
+  std::minstd_rand random(seed + 1);
+  for (std::int64_t i = 0; i < image.shape().count(); ++i) {
+    image.bytes.push_back(static_cast<std::uint8_t>(random() >> 8));
+  }
+  return image;
+}
+
+inline void write_png(const std::string& path, const Image& image) {
+  write_file(path, encode_image(image, "png"));
 }
 
 }  // namespace crema::testing

@@ -6,6 +6,8 @@
 #include "data/batch_reader.h"
 #include "data/datum.h"
 #include "data/idx.h"
+#include "data/image_list.h"
+#include "data/window_list.h"
 #include "fixtures.h"
 
 namespace crema {
@@ -61,13 +63,14 @@ TEST(Fuzz, Datum) {
   std::mt19937 random(1);
   const std::string good = byte_datum(3, 4, 5, 0, 300).SerializeAsString();
   caffe::Datum datum;
+  Image decoded;
   int fine = 0;
   for (int i = 0; i < 20000; ++i) {
     std::string bytes = good;
     damage(&bytes, &random);
     fine += survives([&] {
       parse_datum("k", bytes, &datum);
-      const ImageView image = image_of(datum);
+      const ImageView image = image_of(datum, Decode::kAsIs, &decoded);
       const auto count = static_cast<std::size_t>(image.shape().count());
       // What the check let through must be readable to its end.
       if (image.bytes) {
@@ -157,10 +160,81 @@ TEST(Fuzz, ReadingThread) {
     write_file(file, bytes);
     survives([&] {
       const auto reader = open_data(layer, caffe::TRAIN, 1);
-      if (reader->shapes(7)[0].count() != 700) return;
-      for (int batch = 0; batch < 6; ++batch) reader->read({out.data()});
+      for (int batch = 0; batch < 6; ++batch) {
+        reader->follow_shapes();
+        if (reader->shapes(7)[0].count() != 700) return;
+        reader->read({out.data()});
+      }
     });
   }
+}
+
+TEST(Fuzz, PictureFiles) {
+  std::mt19937 random(5);
+  Image decoded;
+  for (const char* type : {"png", "jpg", "bmp", "webp"}) {
+    const Image image = testing::noise(3, 9, 7, 1);
+    const std::string good = encode_image(image, type);
+    int fine = 0;
+    for (int i = 0; i < 400; ++i) {
+      std::string bytes = good;
+      damage(&bytes, &random);
+      fine += survives([&] {
+        decode_image(bytes,
+                     i % 3 == 0   ? Decode::kAsIs
+                     : i % 3 == 1 ? Decode::kColor
+                                  : Decode::kGray,
+                     &decoded);
+        EXPECT_EQ(static_cast<std::int64_t>(decoded.bytes.size()), decoded.shape().count());
+      });
+    }
+    EXPECT_LT(fine, 400) << type;
+  }
+}
+
+TEST(Fuzz, ImageList) {
+  const TemporaryFolder folder;
+  std::mt19937 random(6);
+  const std::string good = "a.png 1\nb c.png 20\r\n\nd.png -3 \ne.png +4\n";
+  int fine = 0;
+  for (int i = 0; i < 3000; ++i) {
+    std::string bytes = good;
+    damage(&bytes, &random);
+    write_file(folder / "list", bytes);
+    fine += survives([&] {
+      const ImageList list(folder / "list");
+      for (std::int64_t k = 0; k < list.size(); ++k) EXPECT_FALSE(list[k].name.empty());
+    });
+  }
+  EXPECT_GT(fine, 100);
+}
+
+TEST(Fuzz, WindowFile) {
+  const TemporaryFolder folder;
+  std::mt19937 random(7);
+  const std::string good =
+      "# 0\na.png\n3\n40\n50\n2\n1 0.75 1 2 30 20\n2 0.1 5 6 20 21\n# 1\nb.png\n3\n9\n9\n1\n"
+      "7 1 0 0 8 8\n";
+  int fine = 0;
+  for (int i = 0; i < 3000; ++i) {
+    std::string bytes = good;
+    damage(&bytes, &random);
+    write_file(folder / "windows", bytes);
+    fine += survives([&] {
+      const WindowList list(folder / "windows");
+      for (const WindowList::Window& window : list.windows) {
+        const WindowCrop crop{8, i % 2, i % 3 == 0};
+        const WindowPlacement at = place_window(window, crop, 40, 50, i % 5 == 0);
+        EXPECT_GE(at.x, 0);
+        EXPECT_GE(at.y, 0);
+        EXPECT_LE(at.x + at.source_width, 50);
+        EXPECT_LE(at.y + at.source_height, 40);
+        EXPECT_LE(at.left + at.width, 8);
+        EXPECT_LE(at.top + at.height, 8);
+      }
+    });
+  }
+  EXPECT_GT(fine, 100);
 }
 
 }  // namespace

@@ -35,8 +35,8 @@ TEST(LayerTable, RefusesUnknownTypes) {
 }
 
 TEST(LayerTable, TellsKnownTypesFromSlips) {
-  EXPECT_EQ(error_of([] { layer_type("WindowData"); }),
-            "layer type \"WindowData\" is known but not supported yet");
+  EXPECT_EQ(error_of([] { layer_type("LSTM"); }),
+            "layer type \"LSTM\" is known but not supported yet");
   EXPECT_THAT(error_of([] { layer_type("Python"); }), testing::HasSubstr("Python code"));
 }
 

@@ -1,0 +1,72 @@
+// Data bases of records (key and value) in the order of their keys, whatever the library behind
+// them.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "caffe.pb.h"
+
+namespace crema {
+
+/// Reads records in the byte order of their keys. Used by one thread at a time, but for path() and
+/// records().
+class DatabaseReader {
+ public:
+  virtual ~DatabaseReader() = default;
+  DatabaseReader(const DatabaseReader&) = delete;
+  DatabaseReader& operator=(const DatabaseReader&) = delete;
+
+  virtual const std::string& path() const = 0;
+  /// At least 1. (LevelDB has to count them at the first call.)
+  virtual std::int64_t records() const = 0;
+
+  /// Steps to the next record (the first one, at the beginning). After the last one: false, and the
+  /// next call starts again. Fails when the data are damaged.
+  virtual bool next() = 0;
+  /// Back to before the first record.
+  virtual void rewind() = 0;
+  /// As `count` calls of next(), which must not reach the end; reads no values if that can be.
+  virtual void skip(std::int64_t count) = 0;
+
+  /// The present record's. Valid until the reader moves (`value` also until the next call of it).
+  virtual std::string_view key() const = 0;
+  virtual std::string_view value() = 0;
+
+ protected:
+  DatabaseReader() = default;
+};
+
+/// Makes a new data base. Whatever happens before finish() leaves nothing under its path.
+class DatabaseWriter {
+ public:
+  /// Removes what was written unless finish() succeeded.
+  virtual ~DatabaseWriter() = default;
+  DatabaseWriter(const DatabaseWriter&) = delete;
+  DatabaseWriter& operator=(const DatabaseWriter&) = delete;
+
+  /// Keys: 1 to 511 bytes, in any order, each once. Commits every 1000 records (or 16 MB).
+  virtual void put(std::string_view key, std::string_view value) = 0;
+  /// Commits, syncs to disk and puts the data base in place.
+  virtual void finish() = 0;
+
+ protected:
+  DatabaseWriter() = default;
+};
+
+/// Errors name the path; what is a data base of the other kind is called that.
+std::unique_ptr<DatabaseReader> open_database(const std::string& path,
+                                              caffe::DataParameter::DB backend);
+/// Fails when something exists at `path` or its folder cannot be written to.
+std::unique_ptr<DatabaseWriter> create_database(const std::string& path,
+                                                caffe::DataParameter::DB backend);
+
+/// What kind of data base lies in a folder: "LMDB", "LevelDB", or "".
+std::string database_kind(const std::string& path);
+
+/// "lmdb" or "leveldb", in any case of letters, as command lines give it; a user error for others.
+caffe::DataParameter::DB backend_named(const std::string& name);
+
+}  // namespace crema

@@ -85,7 +85,8 @@ std::string plan_phase(const caffe::NetParameter& net, caffe::Phase phase, const
     for (const std::string& stage : stages) state.add_stage(stage);
     const std::string error = plan(net, state, file, device);
     if (error.empty()) return "";
-    if (first.empty() || first.find("is left out") != std::string::npos) first = error;
+    const auto lacks = [&](const char* what) { return first.find(what) != std::string::npos; };
+    if (first.empty() || lacks("is left out") || lacks("is not produced")) first = error;
   }
   return first;
 }

@@ -12,6 +12,10 @@ DEFINE_string(snapshot, "",
               "go on from a solver state: a file, an iteration number, or auto for the newest good "
               "one of the "
               "solver's snapshot_prefix (from the beginning when there is none)");
+DEFINE_bool(
+    keep_going, false,
+    "go on when the loss or a gradient is NaN or infinite, which otherwise ends the run with "
+    "an error that names the layer");
 DEFINE_string(sigint_effect, "stop",
               "what SIGINT (ctrl-C) does: stop, snapshot or none; stop saves a snapshot too");
 DEFINE_string(sighup_effect, "snapshot", "what SIGHUP does: stop, snapshot or none");
@@ -26,7 +30,12 @@ const crema::ToolInfo kInfo = {
     "snapshot_prefix) every\n"
     "`snapshot` iterations and at the end, and logs in Caffe's lines to standard error. A resumed "
     "run goes on exactly\n"
-    "where the snapshot was made: data position, random masks and all.",
+    "where the snapshot was made: data position, random masks and all.\n"
+    "\n"
+    "docs/solver.md has all fields of a solver. Beyond Caffe's: lr_policy \"plateau\", "
+    "warmup_iter, "
+    "min_lr, max_epochs,\n"
+    "test_epochs, snapshot_keep_last, snapshot_best, early_stop_tests.",
     "  train --solver models/lenet/solver.prototxt\n"
     "  train --solver models/lenet/solver.prototxt --snapshot auto\n"
     "  train --solver finetune.prototxt --weights caffenet.caffemodel",
@@ -45,6 +54,7 @@ int run(const std::vector<std::string>&) {
   options.dialect = dialect_flag();
   options.level = FLAGS_level;
   options.stages = FLAGS_stage;
+  options.keep_going = FLAGS_keep_going;
   options.sigint_effect = FLAGS_sigint_effect;
   options.sighup_effect = FLAGS_sighup_effect;
   return crema::train(options);

@@ -97,7 +97,7 @@ int describe_net(const DescribeOptions& options) {
   const std::unique_ptr<Device> device = choose_device(options.device);
 
   const Graph graph = compile(net, state, *device, backward, input_shapes);
-  const std::vector<std::unique_ptr<Op>> ops = plan_ops(graph, *device, 0);
+  const std::vector<std::unique_ptr<Op>> ops = plan_ops(graph, *device);
   const MemoryPlan memory = plan_memory(graph, op_memory(ops), backward, false);
   if (!graph.name.empty()) print(fmt::format("net \"{}\"\n\n", graph.name));
   print(net_table(graph, memory, backward));

@@ -9,56 +9,23 @@
 #include "base/text.h"
 #include "base/tool.h"
 #include "data/batch_reader.h"
+#include "net/debug_info.h"
 #include "proto/io.h"
 #include "report/training_log.h"
+#include "solver/score_sums.h"
 #include "solver/snapshot.h"
 #include "solver/solver.h"
 
 namespace crema {
 namespace {
 
-/// Weighted sums of outputs.
-class ScoreSums {
- public:
-  void add(const Net& net, float loss, double weight) {
-    std::size_t i = 0;
-    for (const std::string& name : net.outputs()) {
-      const std::vector<float> values = net.read_blob(name);
-      if (sums_.size() <= i) {
-        outputs_.push_back({name, values, net.loss_weight(name)});
-        sums_.emplace_back(values.size(), 0.0);
-      }
-      require(sums_[i].size() == values.size(),
-              "output \"{}\" has {} values for this batch and {} for others, so it has no mean; "
-              "--iterations with "
-              "full batches can score it",
-              name, values.size(), sums_[i].size());
-      for (std::size_t j = 0; j < values.size(); ++j) {
-        LOG(INFO) << fmt::format("Batch {}, {} = {:g}", batches_, name, values[j]);
-        sums_[i][j] += weight * values[j];
-      }
-      ++i;
+void log_batch(const Net& net, int batch) {
+  for (const OutputValue& output : outputs_of(net)) {
+    for (const float value : output.values) {
+      LOG(INFO) << fmt::format("Batch {}, {} = {:g}", batch, output.name, value);
     }
-    ++batches_;
-    loss_ += weight * loss;
-    weight_ += weight;
   }
-
-  Scores mean() {
-    for (std::size_t i = 0; i < outputs_.size(); ++i) {
-      for (std::size_t j = 0; j < sums_[i].size(); ++j) {
-        outputs_[i].values[j] = static_cast<float>(sums_[i][j] / weight_);
-      }
-    }
-    return {outputs_, loss_ / weight_, 0};
-  }
-
- private:
-  std::vector<OutputValue> outputs_;
-  std::vector<std::vector<double>> sums_;
-  double loss_ = 0, weight_ = 0;
-  int batches_ = 0;
-};
+}
 
 caffe::NetState test_state(const TestOptions& options) {
   caffe::NetState state;
@@ -72,6 +39,7 @@ struct Subject {
   SolverNet net;
   std::vector<StoredWeights> weights;
   int iterations = 50;
+  bool whole = false;  ///< every record once
 };
 
 Subject subject_of_solver(const TestOptions& options) {
@@ -83,7 +51,8 @@ Subject subject_of_solver(const TestOptions& options) {
   // What the flags say goes on top of the solver's test_state.
   if (options.level != 0) subject.net.state.set_level(options.level);
   for (const std::string& stage : split(options.stages, ',')) subject.net.state.add_stage(stage);
-  subject.iterations = solver.test_iter(0);
+  subject.whole = solver.test_iter_size() == 0;
+  if (!subject.whole) subject.iterations = solver.test_iter(0);
   const std::vector<std::string> states =
       resolve_snapshots(options.snapshot, solver.snapshot_prefix());
   require(!states.empty(), "there is no snapshot of {}", solver.snapshot_prefix());
@@ -108,7 +77,11 @@ Subject subject_of(const TestOptions& options) {
       subject.weights.push_back(read_weights(file));
     }
   }
-  if (options.iterations > 0) subject.iterations = options.iterations;
+  if (options.all) subject.whole = true;
+  if (options.iterations > 0) {
+    subject.iterations = options.iterations;
+    subject.whole = options.all;
+  }
   return subject;
 }
 
@@ -119,38 +92,28 @@ Scores score_batches(Net& net, int iterations) {
   std::int64_t records = 0;
   for (int i = 0; i < iterations; ++i) {
     sums.add(net, net.forward(), 1);
+    log_batch(net, i);
     if (!net.readers().empty()) records += net.readers().front().second->batch_size();
   }
-  Scores scores = sums.mean();
-  scores.records = records;
-  return scores;
+  return {sums.mean(), sums.mean_loss(), records};
 }
 
 Scores score_all_records(Net& net) {
-  const auto readers = net.readers();
-  require(!readers.empty(), "--all needs a net with a data layer; this one has none");
-  const std::int64_t records = readers.front().second->records();
-  const int batch = readers.front().second->batch_size();
-  for (const auto& [layer, reader] : readers) {
-    require(reader->records() == records && reader->batch_size() == batch,
-            "--all: layers \"{}\" and \"{}\" read {} and {} records in batches of {} and {}; they "
-            "must agree",
-            readers.front().first, layer, records, reader->records(), batch, reader->batch_size());
-  }
+  const auto [records, batch] = whole_source(net, "--all");
   ScoreSums sums;
+  int batches = 0;
   Progress progress("records", records);
   for (std::int64_t done = 0; done < records;) {
     const int now = static_cast<int>(std::min<std::int64_t>(batch, records - done));
     net.set_batch(now);
     progress.clear();
     sums.add(net, net.forward(), now);
+    log_batch(net, batches++);
     done += now;
     progress.update(done);
   }
   net.set_batch(0);
-  Scores scores = sums.mean();
-  scores.records = records;
-  return scores;
+  return {sums.mean(), sums.mean_loss(), records};
 }
 
 int test(const TestOptions& options) {
@@ -159,7 +122,10 @@ int test(const TestOptions& options) {
   log_device(*device);
   NetOptions net_options;
   net_options.state = subject.net.state;
+  net_options.separate_layers = subject.net.net.debug_info();
   Net net(subject.net.net, *device, net_options);
+  DebugInfo debug_info(net);
+  if (subject.net.net.debug_info()) net.observe(&debug_info);
   for (const StoredWeights& weights : subject.weights) {
     const std::string& file = weights.file;
     const Net::LoadReport report = net.load(weights);
@@ -169,10 +135,10 @@ int test(const TestOptions& options) {
     LOG_IF(WARNING, !report.missing.empty())
         << file << " has no weights for: " << fmt::format("{}", fmt::join(report.missing, " "));
   }
-  if (!options.all) LOG(INFO) << "Running for " << subject.iterations << " iterations.";
+  if (!subject.whole) LOG(INFO) << "Running for " << subject.iterations << " iterations.";
   const Scores scores =
-      options.all ? score_all_records(net) : score_batches(net, subject.iterations);
-  if (options.all) LOG(INFO) << "Records: " << scores.records << ", each once.";
+      subject.whole ? score_all_records(net) : score_batches(net, subject.iterations);
+  if (subject.whole) LOG(INFO) << "Records: " << scores.records << ", each once.";
   LOG(INFO) << fmt::format("Loss: {:g}", scores.loss);
   for (const OutputValue& output : scores.outputs) {
     for (const float value : output.values) {

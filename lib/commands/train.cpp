@@ -8,6 +8,7 @@
 #include "data/batch_reader.h"
 #include "proto/io.h"
 #include "proto/positions.h"
+#include "report/stuck_loss.h"
 #include "report/training_log.h"
 #include "solver/snapshot.h"
 #include "solver/solver.h"
@@ -66,9 +67,12 @@ int train(const TrainOptions& options) {
   }
   solver_options.weights = options.weights;
   solver_options.dialect = options.dialect;
+  solver_options.keep_going = options.keep_going;
   Solver solver(param, *device, solver_options);
-  TrainingLog log(param.display(), solver.iteration(), param.max_iter());
+  TrainingLog log(param.display(), solver.iteration(), solver.max_iter());
   solver.add_listener(&log);
+  StuckLoss stuck_loss;
+  solver.add_listener(&stuck_loss);
   solver.solve();
   log_waiting(solver);
   return 0;

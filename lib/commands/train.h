@@ -15,6 +15,8 @@ struct TrainOptions {
   DeviceChoice device;
   int level = 0;
   std::string stages;  ///< separated by commas
+  /// A NaN or an infinity in training is a warning.
+  bool keep_going = false;
   std::string sigint_effect = "stop";
   std::string sighup_effect = "snapshot";
   Dialect dialect = Dialect::kDetect;

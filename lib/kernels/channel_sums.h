@@ -19,10 +19,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <type_traits>
 
 #include "kernels/channel_axis.h"
 #include "kernels/loop_registry.h"
+
+#ifndef __CUDACC__
+#include "kernels/simd.h"
+#endif
 
 namespace crema {
 
@@ -68,39 +71,40 @@ namespace loops {
 
 #ifndef __CUDACC__
 
-using Floats4 = float __attribute__((vector_size(16)));
-using Doubles4 = double __attribute__((vector_size(32)));
-
-/// Adds the terms of four elements.
-template <class Terms, int kSum>
-[[gnu::always_inline]] inline void add_four(const float* a, const float* b, Doubles4& sums) {
-  Floats4 x, y;
-  std::memcpy(&x, a, sizeof x);
-  std::memcpy(&y, b, sizeof y);
-  Terms::template add<kSum>(__builtin_convertvector(x, Doubles4),
-                            __builtin_convertvector(y, Doubles4), sums);
+/// Adds the terms of elements a[0..4) and b[0..4) to each sum.
+template <class Terms>
+[[gnu::always_inline]] inline void add_four(const float* a, const float* b,
+                                            Doubles4 (&sums)[Terms::kSums]) {
+  Doubles4 left, right;
+  load(a, left);
+  load(b, right);
+  Terms::template add<0>(left, right, sums[0]);
+  if constexpr (Terms::kSums > 1) Terms::template add<1>(left, right, sums[1]);
 }
 
-template <class Terms, int kSum>
-[[gnu::always_inline]] inline void add_one(float a, float b, double& sum) {
-  Terms::template add<kSum>(static_cast<double>(a), static_cast<double>(b), sum);
+template <class Terms>
+[[gnu::always_inline]] inline void add_one(float a, float b, double* sums, std::int64_t stride) {
+  const double left = a, right = b;
+  Terms::template add<0>(left, right, sums[0]);
+  if constexpr (Terms::kSums > 1) Terms::template add<1>(left, right, sums[stride]);
 }
 
-/// Adds the terms of elements [begin, end) to sums[kSum].
-template <class Terms, int kSum>
+/// Adds the terms of elements [begin, end) to `sums`.
+template <class Terms>
 void add_row(const float* a, const float* b, std::int64_t begin, std::int64_t end, double* sums) {
   std::int64_t i = begin;
-  Doubles4 lanes[4] = {};
+  Doubles4 lanes[4][Terms::kSums] = {};
   for (; i + 16 <= end; i += 16) {
 #pragma GCC unroll 4
     for (int part = 0; part < 4; ++part) {
-      add_four<Terms, kSum>(a + i + 4 * part, b + i + 4 * part, lanes[part]);
+      add_four<Terms>(a + i + 4 * part, b + i + 4 * part, lanes[part]);
     }
   }
-  const Doubles4 four = (lanes[0] + lanes[1]) + (lanes[2] + lanes[3]);
-  double sum = (four[0] + four[1]) + (four[2] + four[3]);
-  for (; i < end; ++i) add_one<Terms, kSum>(a[i], b[i], sum);
-  sums[kSum] += sum;
+  for (int k = 0; k < Terms::kSums; ++k) {
+    const Doubles4 four = (lanes[0][k] + lanes[1][k]) + (lanes[2][k] + lanes[3][k]);
+    sums[k] += (four[0] + four[1]) + (four[2] + four[3]);
+  }
+  for (; i < end; ++i) add_one<Terms>(a[i], b[i], sums, 1);
 }
 
 /// A channel's part of a piece, where it lies in rows of `inner` elements.
@@ -111,48 +115,59 @@ void sum_rows(const ChannelPieces& pieces, const float* a, const float* b, std::
   const std::int64_t begin = pieces.inner_begin(piece), end = pieces.inner_end(piece);
   for (std::int64_t o = pieces.outer_begin(piece); o < pieces.outer_end(piece); ++o) {
     const std::int64_t row = (o * axis.channels + channel) * axis.inner;
-    // The second sum finds the row in the cache.
-    add_row<Terms, 0>(a, b, row + begin, row + end, sums);
-    if constexpr (Terms::kSums > 1) add_row<Terms, 1>(a, b, row + begin, row + end, sums);
+    add_row<Terms>(a, b, row + begin, row + end, sums);
   }
 }
 
 /// Channels that are summed side by side: their sums stay in the nearest cache.
 constexpr std::int64_t kBlock = 256;
 
-/// A piece of channels that lie side by side, for `width` channels from `first` on.
+/// Adds rows of channels that lie side by side, for the 4 * kVectors channels from a and b on,
+/// whose sums stay in registers meanwhile.
+template <class Terms, int kVectors>
+[[gnu::always_inline]] inline void add_strip(std::int64_t rows, std::int64_t channels,
+                                             const float* a, const float* b, double* sums) {
+  Doubles4 own[kVectors][Terms::kSums];
+#pragma GCC unroll 4
+  for (int v = 0; v < kVectors; ++v) {
+#pragma GCC unroll 2
+    for (int k = 0; k < Terms::kSums; ++k) {
+      std::memcpy(&own[v][k], sums + k * kBlock + 4 * v, sizeof own[v][k]);
+    }
+  }
+  for (std::int64_t row = 0; row < rows; ++row, a += channels, b += channels) {
+#pragma GCC unroll 4
+    for (int v = 0; v < kVectors; ++v) add_four<Terms>(a + 4 * v, b + 4 * v, own[v]);
+  }
+#pragma GCC unroll 4
+  for (int v = 0; v < kVectors; ++v) {
+#pragma GCC unroll 2
+    for (int k = 0; k < Terms::kSums; ++k) {
+      std::memcpy(sums + k * kBlock + 4 * v, &own[v][k], sizeof own[v][k]);
+    }
+  }
+}
+
+/// A piece of channels that lie side by side, for `width` channels from `first` on. Sum k of
+/// channel first + c is sums[k * kBlock + c].
 template <class Terms>
 void sum_columns(const ChannelPieces& pieces, const float* a, const float* b, std::int64_t piece,
-                 std::int64_t first, std::int64_t width, double (*sums)[kBlock]) {
-  const auto add = [=](auto number, std::int64_t begin, std::int64_t end) {
-    constexpr int kSum = decltype(number)::value;
-    const std::int64_t channels = pieces.axis.channels;
-    double* const to = sums[kSum];
-    std::int64_t o = begin;
-    for (; o + 4 <= end; o += 4) {
-      const float* const x = a + o * channels + first;
-      const float* const y = b + o * channels + first;
-      for (std::int64_t c = 0; c < width; ++c) {
-        double sum = to[c];
-#pragma GCC unroll 4
-        for (int row = 0; row < 4; ++row) {
-          add_one<Terms, kSum>(x[row * channels + c], y[row * channels + c], sum);
-        }
-        to[c] = sum;
-      }
-    }
-    for (; o < end; ++o) {
-      const std::int64_t i = o * channels + first;
-      for (std::int64_t c = 0; c < width; ++c) add_one<Terms, kSum>(a[i + c], b[i + c], to[c]);
-    }
-  };
-  // So few rows at a time that the second sum finds them in the cache.
+                 std::int64_t first, std::int64_t width, double* sums) {
+  // So few rows at a time that the next strip finds them in the cache.
   constexpr std::int64_t kRows = 16;
+  const std::int64_t channels = pieces.axis.channels;
   const std::int64_t end = pieces.outer_end(piece);
   for (std::int64_t o = pieces.outer_begin(piece); o < end; o += kRows) {
-    add(std::integral_constant<int, 0>{}, o, std::min(o + kRows, end));
-    if constexpr (Terms::kSums > 1) {
-      add(std::integral_constant<int, 1>{}, o, std::min(o + kRows, end));
+    const std::int64_t rows = std::min(kRows, end - o);
+    const float* const x = a + o * channels + first;
+    const float* const y = b + o * channels + first;
+    std::int64_t c = 0;
+    for (; c + 16 <= width; c += 16) add_strip<Terms, 4>(rows, channels, x + c, y + c, sums + c);
+    for (; c + 4 <= width; c += 4) add_strip<Terms, 1>(rows, channels, x + c, y + c, sums + c);
+    for (; c < width; ++c) {
+      for (std::int64_t row = 0; row < rows; ++row) {
+        add_one<Terms>(x[row * channels + c], y[row * channels + c], sums + c, kBlock);
+      }
     }
   }
 }
@@ -172,10 +187,11 @@ void sum_pieces(Cpu, const Device& device, const ChannelPieces& pieces, const fl
         const std::int64_t piece = task / blocks;
         const std::int64_t first = task % blocks * kBlock;
         const std::int64_t width = std::min(kBlock, channels - first);
-        double sums[Terms::kSums][kBlock] = {};
+        double sums[Terms::kSums * kBlock] = {};
         sum_columns<Terms>(pieces, a, b, piece, first, width, sums);
         for (int k = 0; k < Terms::kSums; ++k) {
-          std::copy_n(sums[k], width, partials + (piece * Terms::kSums + k) * channels + first);
+          std::copy_n(sums + k * kBlock, width,
+                      partials + (piece * Terms::kSums + k) * channels + first);
         }
       }
     });

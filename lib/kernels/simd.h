@@ -13,6 +13,7 @@ namespace crema {
 
 using Floats8 = float __attribute__((vector_size(32)));
 using Ints8 = std::int32_t __attribute__((vector_size(32)));
+using Doubles4 = double __attribute__((vector_size(32)));
 
 [[gnu::always_inline]] inline void load(const float* from, Floats8& to) {
   std::memcpy(&to, from, sizeof to);
@@ -26,6 +27,15 @@ using Ints8 = std::int32_t __attribute__((vector_size(32)));
       _mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(from))));
 #else
   for (int lane = 0; lane < 8; ++lane) to[lane] = from[lane];
+#endif
+}
+
+/// Four floats.
+[[gnu::always_inline]] inline void load(const float* from, Doubles4& to) {
+#ifdef __AVX2__  // g++ 12 converts two at a time
+  to = _mm256_cvtps_pd(_mm_loadu_ps(from));
+#else
+  for (int lane = 0; lane < 4; ++lane) to[lane] = from[lane];
 #endif
 }
 

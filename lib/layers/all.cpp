@@ -60,6 +60,7 @@ CREMA_MAKER(make_slice);
 CREMA_MAKER(make_softmax);
 CREMA_MAKER(make_softmax_loss);
 CREMA_MAKER(make_split);
+CREMA_MAKER(make_spp);
 CREMA_MAKER(make_swish);
 CREMA_MAKER(make_tanh);
 CREMA_MAKER(make_threshold);
@@ -186,7 +187,11 @@ const std::vector<LayerType>& layer_types() {
        "Gradients add up over iter_size and over layers that share the parameter, as those of all "
        "other types do; in Caffe only the last one remains."},
       {"Pooling", make_pooling, 1, 1, 1, 2, "pooling_param",
-       "The maximum or average of every window."},
+       "The maximum or average of every window, or an element drawn from it.",
+       "STOCHASTIC works on the CPU too, with padding as in MAX, and has a gradient in the TEST "
+       "phase. A net in which a window lies wholly outside of the image is refused: Caffe leaves "
+       "its value undefined and writes outside of arrays. kernel_size_3d, stride_3d and pad_3d "
+       "pool over any number of spatial axes."},
       {"Power", make_power, 1, 1, 1, 1, "power_param", "A power of a linear function.",
        "Where shift + scale * x is 0 the gradient is right for all powers; Caffe gives NaN unless "
        "the power is 1 or 2. In place the gradient is right; Caffe's is taken at the wrong "
@@ -201,6 +206,8 @@ const std::vector<LayerType>& layer_types() {
       {"Reduction", make_reduction, 1, 1, 1, 1, "reduction_param",
        "A sum, sum of absolute values, sum of squares or mean over all axes from one on."},
       {"Reshape", make_reshape, 1, 1, 1, 1, "reshape_param", "The same values in another shape."},
+      {"SPP", make_spp, 1, 1, 1, 1, "spp_param",
+       "Spatial pyramid pooling: images of any size pooled to a fixed number of bins."},
       {"Scale", make_scale, 1, 2, 1, 1, "scale_param",
        "A learned factor, or one from a second bottom, for every channel or other part."},
       {"Sigmoid", make_sigmoid, 1, 1, 1, 1, "sigmoid_param", "The logistic function."},

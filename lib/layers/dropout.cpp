@@ -123,9 +123,9 @@ class DropoutLayer final : public Layer {
   }
 
   bool any_layout() const override { return true; }
-  std::unique_ptr<Op> plan(const PlanRequest& request) const override {
+  std::unique_ptr<Op> plan(const PlanRequest&) const override {
     if (!active()) return std::make_unique<ViewOp>();
-    return std::make_unique<DropoutOp>(ratio_, request.seed, name());
+    return std::make_unique<DropoutOp>(ratio_, seed(), name());
   }
   bool backward_reads_bottom(int) const override { return false; }
   bool forward_in_place() const override { return true; }

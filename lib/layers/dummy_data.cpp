@@ -104,8 +104,8 @@ class DummyDataLayer final : public Layer {
     return inference;
   }
 
-  std::unique_ptr<Op> plan(const PlanRequest& request) const override {
-    return std::make_unique<DummyDataOp>(name(), fillers_, request.seed);
+  std::unique_ptr<Op> plan(const PlanRequest&) const override {
+    return std::make_unique<DummyDataOp>(name(), fillers_, seed());
   }
 
  private:

@@ -59,8 +59,6 @@ struct PlanRequest {
   /// Set by the fuse pass: run this ReLU (negative slope) on top 0 as well.
   bool fused_relu = false;
   float fused_relu_slope = 0;
-  /// The net's seed.
-  std::uint64_t seed = 0;
 
   bool any_gradient() const;
 };
@@ -80,7 +78,7 @@ class Layer {
   /// text file.
   std::string position(const std::string& field = "") const;
 
-  /// The net's seed, set right after the layer is made: what data layers shuffle, crop and mirror
+  /// The net's seed, set right after the layer is made: what it draws, shuffles, crops and mirrors
   /// by.
   void set_seed(std::uint64_t seed) { seed_ = seed; }
   std::uint64_t seed() const { return seed_; }

@@ -48,9 +48,9 @@ Graph build_graph(const caffe::NetParameter& net, const caffe::NetState& state, 
 }
 
 void plan_graph(Graph& graph, Device& device, bool backward,
-                const std::map<int, Layout>& fixed_params) {
+                const std::map<int, Layout>& fixed_params, bool may_fuse) {
   differentiate(graph, backward);
-  fuse(graph, device.kind());
+  if (may_fuse) fuse(graph, device.kind());
   layout(graph, device, fixed_params);
 }
 

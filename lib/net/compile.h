@@ -15,9 +15,9 @@ namespace crema {
 Graph build_graph(const caffe::NetParameter& net, const caffe::NetState& state, std::uint64_t seed,
                   const std::map<std::string, Shape>& input_shapes);
 
-/// infer has run: differentiate, fuse, layout.
+/// infer has run: differentiate, fuse (unless every layer shall stay by itself), layout.
 void plan_graph(Graph& graph, Device& device, bool backward,
-                const std::map<int, Layout>& fixed_params);
+                const std::map<int, Layout>& fixed_params, bool may_fuse = true);
 
 /// All of it.
 Graph compile(const caffe::NetParameter& net, const caffe::NetState& state, Device& device,

@@ -11,8 +11,8 @@ namespace {
 
 std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
-PlanRequest plan_request(const Graph& graph, const Node& node, Device& device, std::uint64_t seed) {
-  PlanRequest request{device, {}, {}, {}, {}, {}, {}, {}, {}, false, 0, seed};
+PlanRequest plan_request(const Graph& graph, const Node& node, Device& device) {
+  PlanRequest request{device, {}, {}, {}, {}, {}, {}, {}, {}, false, 0};
   for (const int bottom : node.bottoms) {
     request.bottoms.push_back(graph.values[at(bottom)].shape);
     request.bottom_layouts.push_back(graph.values[at(bottom)].layout);
@@ -36,12 +36,11 @@ PlanRequest plan_request(const Graph& graph, const Node& node, Device& device, s
   return request;
 }
 
-std::unique_ptr<Op> plan_op(const Graph& graph, const Node& node, Device& device,
-                            std::uint64_t seed) {
+std::unique_ptr<Op> plan_op(const Graph& graph, const Node& node, Device& device) {
   return with_context([&] { return node.where(); },
                       [&]() -> std::unique_ptr<Op> {
                         if (node.fused_away) return nullptr;
-                        return node.layer->plan(plan_request(graph, node, device, seed));
+                        return node.layer->plan(plan_request(graph, node, device));
                       });
 }
 
@@ -69,10 +68,10 @@ void* at_offset(float* arena, std::size_t offset) {
 
 }  // namespace
 
-std::vector<std::unique_ptr<Op>> plan_ops(const Graph& graph, Device& device, std::uint64_t seed) {
+std::vector<std::unique_ptr<Op>> plan_ops(const Graph& graph, Device& device) {
   std::vector<std::unique_ptr<Op>> ops;
   ops.reserve(graph.nodes.size());
-  for (const Node& node : graph.nodes) ops.push_back(plan_op(graph, node, device, seed));
+  for (const Node& node : graph.nodes) ops.push_back(plan_op(graph, node, device));
   return ops;
 }
 
@@ -90,7 +89,7 @@ Executor::Executor(Graph graph, Device& device, ParamStore& params, const Execut
       device_(device),
       params_(params),
       options_(options),
-      ops_(plan_ops(graph_, device, options.seed)),
+      ops_(plan_ops(graph_, device)),
       planned_memory_(op_memory(ops_)),
       memory_(plan_memory(graph_, planned_memory_, options.backward, options.expose_gradients)),
       persistent_(graph_.values.size()),
@@ -149,7 +148,7 @@ void Executor::adapt_to_data(int node_index) {
   for (int n = node_index; n < static_cast<int>(graph_.nodes.size()); ++n) {
     std::unique_ptr<Op>& op = ops_[at(n)];
     if (!op || graph_.nodes[at(n)].bottoms.empty()) continue;
-    op = plan_op(graph_, graph_.nodes[at(n)], device_, options_.seed);
+    op = plan_op(graph_, graph_.nodes[at(n)], device_);
     grow(grown_workspace_, n, planned_memory_[at(n)].workspace, op->workspace_bytes());
     grow(grown_scratch_, n, planned_memory_[at(n)].scratch, op->scratch_bytes());
   }
@@ -200,14 +199,18 @@ std::string Executor::describe_item(int node_index, int item) const {
   return reader != nullptr ? reader->describe(item) : "";
 }
 
-float Executor::forward(std::uint64_t pass) {
+float Executor::forward(std::uint64_t pass, NetObserver* observer) {
   for (std::size_t n = 0; n < graph_.nodes.size(); ++n) {
     if (graph_.nodes[n].layer->tops_depend_on_data()) adapt_to_data(static_cast<int>(n));
-    if (!ops_[n] || memory_.forward_is_view[n]) continue;
+    if (!ops_[n]) continue;
+    const Node& node = graph_.nodes[n];
     RunContext& run = contexts_[n];
     run.pass = pass;
     run.scratch = forward_scratch_[n];
-    with_context([&] { return graph_.nodes[n].where(); }, [&] { ops_[n]->forward(run); });
+    if (!memory_.forward_is_view[n]) {
+      with_context([&] { return node.where(); }, [&] { ops_[n]->forward(run); });
+    }
+    if (observer != nullptr && !node.is_reorder) observer->after_forward(node, run);
   }
   double loss = 0;
   for (std::size_t i = 0; i < graph_.values.size(); ++i) {
@@ -261,11 +264,24 @@ void Executor::backward_node(int node_index, std::uint64_t pass) {
   }
 }
 
-void Executor::backward(std::uint64_t pass) {
+void Executor::show_backward(int node_index, NetObserver& observer) {
+  const Node& node = graph_.nodes[at(node_index)];
+  if (node.is_reorder) return;
+  // Gradients that count as zero are shown as zeros.
+  for (std::size_t i = 0; i < node.params.size(); ++i) {
+    if (node.param_gradients[i]) params_.finish_gradient(node.params[i]);
+  }
+  observer.after_backward(node, contexts_[at(node_index)]);
+}
+
+void Executor::backward(std::uint64_t pass, NetObserver* observer) {
   CREMA_ASSERT(options_.backward);
   for (int n = static_cast<int>(graph_.nodes.size()) - 1; n >= 0; --n) {
-    if (graph_.nodes[at(n)].backward) backward_node(n, pass);
+    if (!graph_.nodes[at(n)].backward) continue;
+    backward_node(n, pass);
+    if (observer != nullptr) show_backward(n, *observer);
   }
+  if (observer != nullptr) observer->after_all_backward();
 }
 
 }  // namespace crema

@@ -6,20 +6,20 @@
 #include <vector>
 
 #include "net/graph.h"
+#include "net/net_observer.h"
 #include "net/param_store.h"
 #include "net/passes/passes.h"
 
 namespace crema {
 
 /// The ops of a graph whose layouts are chosen; null where nothing runs (fused away).
-std::vector<std::unique_ptr<Op>> plan_ops(const Graph& graph, Device& device, std::uint64_t seed);
+std::vector<std::unique_ptr<Op>> plan_ops(const Graph& graph, Device& device);
 /// What the memory pass wants to know of them.
 std::vector<OpMemory> op_memory(const std::vector<std::unique_ptr<Op>>& ops);
 
 struct ExecutorOptions {
   bool backward = false;
   bool expose_gradients = false;
-  std::uint64_t seed = 0;
 };
 
 class Executor {
@@ -33,9 +33,9 @@ class Executor {
   /// All tensors lie in this arena of memory().arena_bytes from now on.
   void bind(float* arena);
 
-  /// The weighted loss.
-  float forward(std::uint64_t pass);
-  void backward(std::uint64_t pass);
+  /// The weighted loss. `observer` may be null.
+  float forward(std::uint64_t pass, NetObserver* observer = nullptr);
+  void backward(std::uint64_t pass, NetObserver* observer = nullptr);
 
   const Tensor& data(int value) const { return data_[static_cast<std::size_t>(value)]; }
   const Tensor& gradient(int value) const { return gradient_[static_cast<std::size_t>(value)]; }
@@ -53,6 +53,7 @@ class Executor {
   /// Top gradients of a node as they are before its backward; whether any arrives.
   bool gather_top_gradients(const Node& node, RunContext& run);
   void backward_node(int node, std::uint64_t pass);
+  void show_backward(int node, NetObserver& observer);
 
   Graph graph_;
   Device& device_;

@@ -60,11 +60,11 @@ struct Net::Impl {
     std::unique_ptr<Executor> made;
     if (known == plans.end()) {
       Graph graph = next;
-      plan_graph(graph, device, options.backward, param_layouts(graph));
+      plan_graph(graph, device, options.backward, param_layouts(graph), !options.separate_layers);
       if (!store) make_params(graph);
-      made = std::make_unique<Executor>(
-          std::move(graph), device, *store,
-          ExecutorOptions{options.backward, options.expose_gradients, options.seed});
+      made =
+          std::make_unique<Executor>(std::move(graph), device, *store,
+                                     ExecutorOptions{options.backward, options.expose_gradients});
     }
     Executor& wanted = made ? *made : *known->second;
     const Executor* former = plans.empty() ? nullptr : &executor();
@@ -220,18 +220,21 @@ struct Net::Impl {
   std::vector<std::string> output_names;
   std::map<std::string, int> own_batch;  // of data layers, before set_batch
   std::uint64_t passes = 0;
+  NetObserver* observer = nullptr;
 };
 
 Net::Net(const caffe::NetParameter& definition, Device& device, const NetOptions& options)
     : impl_(std::make_unique<Impl>(definition, device, options)) {}
 Net::~Net() = default;
 
-float Net::forward() { return impl_->executor().forward(impl_->passes++); }
+float Net::forward() { return impl_->executor().forward(impl_->passes++, impl_->observer); }
 
 void Net::backward() {
   CREMA_ASSERT(impl_->passes > 0);
-  impl_->executor().backward(impl_->passes - 1);
+  impl_->executor().backward(impl_->passes - 1, impl_->observer);
 }
+
+void Net::observe(NetObserver* observer) { impl_->observer = observer; }
 
 void Net::clear_gradients() { impl_->store->clear_gradients(); }
 void Net::finish_gradients() { impl_->store->finish_gradients(); }
@@ -438,9 +441,15 @@ caffe::NetParameter Net::to_proto(bool with_gradients, bool owned_only) const {
       const int param = node.params[i];
       caffe::BlobProto* blob = layer->add_blobs();
       const int owner = impl_->built.params[at(param)].owner;
-      if (owned_only && &impl_->built.nodes[at(owner)] != &node) continue;
-      const Tensor& data = impl_->store->data(param);
-      crema::to_proto(node.param_shapes[i], read_plain(data).data(), blob);
+      if (!owned_only || &impl_->built.nodes[at(owner)] == &node) {
+        const Tensor& data = impl_->store->data(param);
+        crema::to_proto(node.param_shapes[i], read_plain(data).data(), blob);
+      } else if (with_gradients) {
+        for (const std::int64_t dim : node.param_shapes[i].dims()) {
+          blob->mutable_shape()->add_dim(dim);
+        }
+      }
+      // Gradients stand in every layer, as Caffe has it.
       if (with_gradients && impl_->store->gradient(param)) {
         for (const float x : read_plain(impl_->store->gradient(param))) blob->add_diff(x);
       }

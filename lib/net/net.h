@@ -12,6 +12,7 @@
 
 #include "caffe.pb.h"
 #include "net/graph.h"
+#include "net/net_observer.h"
 #include "proto/weights.h"
 #include "tensor/tensor.h"
 
@@ -26,6 +27,8 @@ struct NetOptions {
   bool keep_all = false;
   /// Let the user set gradients of outputs and read gradients of blobs (tests, gradient check).
   bool expose_gradients = false;
+  /// No layer is fused into another: an observer wants to see each by itself.
+  bool separate_layers = false;
   /// Seed of fillers, masks and data order.
   std::uint64_t seed = 0;
   /// Parameters are those of this net, by layer name, as far as it has the layer (a test net of a
@@ -57,6 +60,8 @@ class Net {
   /// After forward(): gradients of the parameters are added to what they hold since
   /// clear_gradients().
   void backward();
+  /// Sees all layers of the passes from now on; null: nobody does. It must outlive them.
+  void observe(NetObserver* observer);
   /// Parameter gradients count as zero (nothing is written yet).
   void clear_gradients();
   /// After backward passes: writes zeros to the gradients that no pass has written.
@@ -111,7 +116,7 @@ class Net {
   /// The layers as built (splits included), without blobs and positions.
   caffe::NetParameter definition() const;
   /// The net as Caffe stores it: definition with blobs. `owned_only`: shared parameters have values
-  /// in their owner alone, as HDF5 files have it.
+  /// (but not gradients) in their owner alone, as HDF5 files have it.
   caffe::NetParameter to_proto(bool with_gradients = false, bool owned_only = false) const;
 
   /// Forward passes done: the step of random masks. Kept in snapshots.

@@ -69,13 +69,15 @@ ParamStore::ParamStore(const Graph& graph, Device& device, bool gradients, std::
   }
 }
 
+void ParamStore::finish_gradient(int param) {
+  const auto i = static_cast<std::size_t>(param);
+  if (!gradient_[i] || written_[i]) return;
+  gradient_[i].fill_zero();
+  written_[i] = 1;
+}
+
 void ParamStore::finish_gradients() {
-  for (std::size_t i = 0; i < gradient_.size(); ++i) {
-    if (gradient_[i] && !written_[i]) {
-      gradient_[i].fill_zero();
-      written_[i] = 1;
-    }
-  }
+  for (std::size_t i = 0; i < gradient_.size(); ++i) finish_gradient(static_cast<int>(i));
 }
 
 std::size_t param_bytes(const Graph& graph) {

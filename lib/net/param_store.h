@@ -27,6 +27,7 @@ class ParamStore {
   void mark_written(int param) { written_[static_cast<std::size_t>(param)] = 1; }
   void clear_gradients() { written_.assign(written_.size(), 0); }
   /// Makes the zeros real.
+  void finish_gradient(int param);
   void finish_gradients();
 
   std::size_t data_bytes() const { return data_buffer_.bytes(); }

@@ -7,6 +7,8 @@
 #include <boost/filesystem.hpp>
 #include <cerrno>
 #include <csignal>
+#include <functional>
+#include <map>
 #include <vector>
 
 #include "base/error.h"
@@ -35,6 +37,11 @@ int iteration_of(const std::string& file, const std::string& stem) {
   return -1;
 }
 
+SnapshotFiles files_named(const std::string& base, WeightFormat format) {
+  const std::string ending = format == WeightFormat::kHdf5 ? ".h5" : "";
+  return {base + ".caffemodel" + ending, base + ".solverstate" + ending};
+}
+
 std::string stem_of(const std::string& prefix) {
   return fs::path(prefix).filename().string() + "_iter_";
 }
@@ -58,9 +65,42 @@ bool is_alive(int process) { return ::kill(process, 0) == 0 || errno != ESRCH; }
 }  // namespace
 
 SnapshotFiles snapshot_files(const std::string& prefix, int iteration, WeightFormat format) {
-  const std::string ending = format == WeightFormat::kHdf5 ? ".h5" : "";
-  const std::string base = fmt::format("{}_iter_{}", prefix, iteration);
-  return {base + ".caffemodel" + ending, base + ".solverstate" + ending};
+  return files_named(fmt::format("{}_iter_{}", prefix, iteration), format);
+}
+
+SnapshotFiles best_snapshot_files(const std::string& prefix, WeightFormat format) {
+  return files_named(prefix + "_best", format);
+}
+
+WeightFormat snapshot_format(const caffe::SolverParameter& solver) {
+  return solver.snapshot_format() == caffe::SolverParameter::HDF5 ? WeightFormat::kHdf5
+                                                                  : WeightFormat::kBinary;
+}
+
+void delete_old_snapshots(const std::string& prefix, int iteration, int keep) {
+  std::map<int, std::vector<SnapshotFiles>, std::greater<>> older;
+  for (const std::string& state : snapshots_of(prefix)) {
+    const std::string name = fs::path(state).filename().string();
+    const int number = iteration_of(name, stem_of(prefix));
+    if (number >= iteration) continue;
+    for (const WeightFormat format : {WeightFormat::kBinary, WeightFormat::kHdf5}) {
+      const SnapshotFiles files = snapshot_files(prefix, number, format);
+      if (fs::path(files.state).filename().string() == name) older[number].push_back(files);
+    }
+  }
+  int kept = 1;
+  for (const auto& [number, snapshots] : older) {
+    if (kept++ < keep) continue;
+    for (const SnapshotFiles& files : snapshots) {
+      // The state last: it is what the next call finds if this one is interrupted.
+      for (const std::string& file : {files.weights, files.state}) {
+        boost::system::error_code error;
+        fs::remove(file, error);
+        LOG_IF(WARNING, error) << "cannot delete the old snapshot " << file << ": "
+                               << error.message();
+      }
+    }
+  }
 }
 
 std::vector<std::string> snapshots_of(const std::string& prefix) {
@@ -93,7 +133,9 @@ void remove_stale_temporaries(const std::string& prefix) {
     const int writer = temporary_writer(file);
     // Not of a run that is still writing; one with our own number is of an earlier process.
     if (writer <= 0 || (writer != ::getpid() && is_alive(writer))) continue;
-    if (fs::path(file).filename().string().rfind(stem_of(prefix), 0) != 0) continue;
+    const std::string name = fs::path(file).filename().string();
+    const std::string best = fs::path(prefix).filename().string() + "_best.";
+    if (name.rfind(stem_of(prefix), 0) != 0 && name.rfind(best, 0) != 0) continue;
     LOG(INFO) << "Removing " << file << ", which a killed run left half-written";
     ::unlink(file.c_str());
   }

@@ -16,9 +16,17 @@ struct SnapshotFiles {
 
 /// PREFIX_iter_N.caffemodel and .solverstate, with .h5 appended for HDF5.
 SnapshotFiles snapshot_files(const std::string& prefix, int iteration, WeightFormat format);
+/// Likewise PREFIX_best.caffemodel and .solverstate.
+SnapshotFiles best_snapshot_files(const std::string& prefix, WeightFormat format);
+/// What a solver asks for.
+WeightFormat snapshot_format(const caffe::SolverParameter& solver);
 
 /// The states of this prefix, newest first. Whether one can be used shows when it is read.
 std::vector<std::string> snapshots_of(const std::string& prefix);
+
+/// Deletes this prefix's snapshots of iterations before `iteration`, all but the newest `keep` - 1
+/// of them. What has another name, or no number as snapshot_files() writes it, stays.
+void delete_old_snapshots(const std::string& prefix, int iteration, int keep);
 
 /// What --snapshot asks for: a file, an iteration number, or `auto`, which is all of them, newest
 /// first.

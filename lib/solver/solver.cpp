@@ -8,17 +8,14 @@
 #include <random>
 
 #include "base/error.h"
-#include "base/files.h"
 #include "base/text.h"
 #include "data/batch_reader.h"
 #include "kernels/blas.h"
-#include "net/param_store.h"
-#include "proto/blobs.h"
 #include "proto/io.h"
-#include "proto/solver_state.h"
-#include "solver/learning_rate.h"
-#include "solver/snapshot.h"
-#include "solver/solver_fields.h"
+#include "proto/positions.h"
+#include "solver/epochs.h"
+#include "solver/score_sums.h"
+#include "solver/solver_checks.h"
 
 namespace crema {
 namespace {
@@ -35,35 +32,9 @@ std::uint64_t choose_seed(const caffe::SolverParameter& solver, const caffe::Sol
   return seed;
 }
 
-WeightFormat snapshot_format(const caffe::SolverParameter& solver) {
-  return solver.snapshot_format() == caffe::SolverParameter::HDF5 ? WeightFormat::kHdf5
-                                                                  : WeightFormat::kBinary;
-}
-
-/// A signal may ask for a snapshot whatever the solver says.
-bool takes_snapshots(const caffe::SolverParameter& solver, const SolverOptions& options) {
-  return solver.snapshot() > 0 || solver.snapshot_after_train() || options.signals != nullptr;
-}
-
-void check_solver(const caffe::SolverParameter& solver, const SolverOptions& options) {
-  check_learning_rate(solver);
-  require_field(solver, "", solver.has_max_iter(), "max_iter is missing");
-  require_field(solver, "max_iter", solver.max_iter() >= 0, "max_iter is {}; it cannot be negative",
-                solver.max_iter());
-  require_field(solver, "iter_size", solver.iter_size() > 0, "iter_size is {}; it must be > 0",
-                solver.iter_size());
-  require_field(solver, "average_loss", solver.average_loss() > 0,
-                "average_loss is {}; it must be > 0", solver.average_loss());
-  require_field(solver, "regularization_type",
-                solver.weight_decay() == 0 || solver.regularization_type() == "L1" ||
-                    solver.regularization_type() == "L2",
-                "regularization_type \"{}\" is not known; it can be L1 or L2",
-                solver.regularization_type());
-  if (takes_snapshots(solver, options)) {
-    with_context(position_of(solver, "snapshot_prefix"), [&] {
-      require_writable_folder(solver.snapshot_prefix(), "snapshots (snapshot_prefix)");
-    });
-  }
+/// Caffe only looks at the solver's while training; a net that asks by itself is heard as well.
+bool shows_debug_info(const caffe::SolverParameter& solver, const caffe::NetParameter& net) {
+  return solver.debug_info() || net.debug_info();
 }
 
 void report_load(const std::string& file, const Net& net, const Net::LoadReport& report) {
@@ -86,16 +57,16 @@ void report_load(const std::string& file, const Net& net, const Net::LoadReport&
 
 Solver::Solver(const caffe::SolverParameter& solver, Device& device, const SolverOptions& options)
     : param_(solver), device_(device), options_(options), seed_(0) {
-  check_solver(param_, options_);
+  check_solver(param_, options_.signals != nullptr);
   rule_ = make_update_rule(param_);
   caffe::SolverState state;
   std::size_t snapshot = 0;
   const bool restores = read_next_state(&snapshot, &state);
   seed_ = choose_seed(param_, state);
-  LOG_IF(WARNING, param_.debug_info())
-      << position_of(param_, "debug_info")
-      << ": debug_info is not supported yet; no such lines are logged";
   build_nets();
+  make_histories();
+  set_up_epochs();
+  best_score_ = BestScore(param_, test_nets_.empty() ? nullptr : test_nets_[0].get());
   // A snapshot brings all weights with it.
   if (restores) {
     restore_from(snapshot, std::move(state));
@@ -111,23 +82,36 @@ void Solver::build_nets() {
   options.state = train.state;
   options.backward = true;
   options.seed = seed_;
+  options.separate_layers = shows_debug_info(param_, train.net);
   net_ = std::make_unique<Net>(train.net, device_, options);
+  mark_ = std::make_unique<PassMark>(*net_);
+  if (options.separate_layers) debug_info_ = std::make_unique<DebugInfo>(*net_);
   for (const SolverNet& test : solver_test_nets(param_, {options_.dialect, true})) {
     NetOptions test_options;
     test_options.state = test.state;
     test_options.seed = seed_;
     test_options.share_with = net_.get();
+    test_options.separate_layers = shows_debug_info(param_, test.net);
     test_nets_.push_back(with_context(fmt::format("test net #{}", test_nets_.size()), [&] {
       return std::make_unique<Net>(test.net, device_, test_options);
     }));
+    if (!test_options.separate_layers) continue;
+    test_debug_info_.push_back(std::make_unique<DebugInfo>(*test_nets_.back()));
+    test_nets_.back()->observe(test_debug_info_.back().get());
   }
-  if (takes_snapshots(param_, options_)) {
+  if (takes_snapshots(param_, options_.signals != nullptr)) {
     std::int64_t values = 0;
     for (const Parameter& parameter : net_->parameters()) values += parameter.shape.count();
     with_context(position_of(param_, "snapshot_format"),
                  [&] { require_storable(net_->definition(), values, snapshot_format(param_)); });
   }
-  // Histories lie like the parameters that they belong to, packed layouts included.
+  // snapshot_diff stores them, also before the first update.
+  net_->clear_gradients();
+  if (param_.snapshot_diff()) net_->finish_gradients();
+}
+
+void Solver::make_histories() {
+  // They lie like the parameters that they belong to, packed layouts included.
   std::size_t bytes = 0;
   for (const Parameter& parameter : net_->parameters())
     bytes += (parameter.data.bytes() + 63) / 64 * 64;
@@ -141,6 +125,24 @@ void Solver::build_nets() {
                                    history_buffer_.floats(offset));
       offset += (parameter.data.bytes() + 63) / 64 * 64;
     }
+  }
+}
+
+void Solver::set_up_epochs() {
+  test_interval_ = param_.test_interval();
+  if (param_.has_max_epochs()) {
+    const double epoch = iterations_of_epoch(param_, "max_epochs", *net_);
+    param_.set_max_iter(with_context(position_of(param_, "max_epochs"), [&] {
+      return iterations_of(decimal(param_.max_epochs()), epoch);
+    }));
+    LOG(INFO) << fmt::format("max_epochs: {} is {} iterations", param_.max_epochs(),
+                             param_.max_iter());
+  }
+  if (param_.has_test_epochs() && !test_nets_.empty()) {
+    test_interval_ =
+        decimal(param_.test_epochs()) * iterations_of_epoch(param_, "test_epochs", *net_);
+    LOG(INFO) << fmt::format("test_epochs: {} is a test every {:g} iterations",
+                             param_.test_epochs(), std::max(test_interval_, 1.0));
   }
 }
 
@@ -169,11 +171,12 @@ bool Solver::solve() {
     LOG(INFO) << "Optimization stopped early.";
     return false;
   }
-  if (param_.display() > 0 && iteration_ % param_.display() == 0) {
+  const caffe::CremaTrainingState before = training_state();
+  if (displays() && !stopped_early_) {
     note_loss(net_->forward());
     display(true);
   }
-  if (param_.test_interval() > 0 && iteration_ % param_.test_interval() == 0 && !test_all()) {
+  if (test_due() && !stopped_early_ && !test_all(before) && stop_requested_) {
     LOG(INFO) << "Optimization stopped early.";
     return false;
   }
@@ -184,15 +187,21 @@ bool Solver::solve() {
 bool Solver::step(int count) {
   const int stop = iteration_ + std::max(count, 0);
   bool last_was_snapshot = false;
-  while (iteration_ < stop && !stop_requested_) {
+  while (iteration_ < stop && !stop_requested_ && !stopped_early_) {
     net_->clear_gradients();
-    if (param_.test_interval() > 0 && iteration_ % param_.test_interval() == 0 &&
-        (iteration_ > 0 || param_.test_initialization()) && !test_all()) {
+    if (test_due() && (iteration_ > 0 || param_.test_initialization()) &&
+        !test_all(training_state())) {
       break;
     }
-    note_loss(forward_backward());
-    if (param_.display() > 0 && iteration_ % param_.display() == 0) display(false);
-    update();
+    net_->observe(displays() ? debug_info_.get() : nullptr);
+    mark_->set();
+    const float loss = forward_backward();
+    note_loss(loss);
+    if (displays()) display(false);
+    net_->finish_gradients();
+    const double squares = gradient_squares();
+    check_health(loss, squares);
+    update(squares);
     ++iteration_;
     for (TrainingListener* listener : options_.listeners) {
       listener->on_iteration(iteration_);
@@ -207,7 +216,7 @@ bool Solver::step(int count) {
     }
     stop_requested_ |= action == SignalAction::kStop;
   }
-  const bool finished = stop_requested_ || iteration_ >= param_.max_iter();
+  const bool finished = stop_requested_ || stopped_early_ || iteration_ >= param_.max_iter();
   const bool due_anyway = param_.snapshot() > 0 && iteration_ % param_.snapshot() == 0;
   // Who stops a run wants to go on with it, whatever the solver says of its end.
   const bool wanted = param_.snapshot_after_train() || stop_requested_;
@@ -242,15 +251,17 @@ double Solver::seconds_waiting() const {
   return seconds;
 }
 
+bool Solver::displays() const { return param_.display() > 0 && iteration_ % param_.display() == 0; }
+
 void Solver::display(bool final) {
   TrainingProgress progress;
   progress.iteration = iteration_;
   progress.loss = smoothed_loss();
   if (!final) {
-    int step = current_step_;
-    progress.rate = learning_rate(param_, iteration_, &step);
+    RateState state = rate_state_;
+    progress.rate = learning_rate(param_, iteration_, progress.loss, &state);
   }
-  progress.outputs = outputs(*net_);
+  progress.outputs = outputs_of(*net_);
   const double now = now_seconds(), waiting = seconds_waiting();
   progress.iterations = iteration_ - displayed_iteration_;
   progress.seconds = now - displayed_at_;
@@ -261,33 +272,59 @@ void Solver::display(bool final) {
   for (TrainingListener* listener : options_.listeners) listener->on_display(progress);
 }
 
-std::vector<OutputValue> Solver::outputs(const Net& net) const {
-  std::vector<OutputValue> values;
-  for (const std::string& name : net.outputs()) {
-    values.push_back({name, net.read_blob(name), net.loss_weight(name)});
-  }
-  return values;
-}
-
-float Solver::clip_scale() const {
-  if (param_.clip_gradients() < 0) return 1;
+double Solver::gradient_squares() const {
+  if (param_.clip_gradients() < 0) return 0;
   double squares = 0;
   for (const Parameter& parameter : net_->parameters()) {
     squares += sum_of_squares(device_, parameter.gradient.elements(), parameter.gradient.read());
   }
-  const double norm = std::sqrt(squares);
+  return squares;
+}
+
+float Solver::clip_scale(double gradient_squares) const {
+  if (param_.clip_gradients() < 0) return 1;
+  const double norm = std::sqrt(gradient_squares);
   if (norm <= param_.clip_gradients()) return 1;
   LOG(INFO) << "Gradient clipping: scaling down gradients (L2 norm " << norm << " > "
             << param_.clip_gradients() << ") by scale factor " << param_.clip_gradients() / norm;
   return static_cast<float>(param_.clip_gradients() / norm);
 }
 
-float Solver::update() {
-  const float rate = learning_rate(param_, iteration_, &current_step_);
-  net_->finish_gradients();
+void Solver::check_health(float loss, double gradient_squares) {
+  if (warned_of_health_) return;
+  // A norm that is at hand says the same in no time.
+  const bool known = param_.clip_gradients() >= 0 && std::isfinite(gradient_squares);
+  if (std::isfinite(loss) && (known || gradients_finite(*net_))) return;
+  const NonFinite first = find_non_finite(*net_, *mark_, param_.iter_size());
+  std::string text = fmt::format("iteration {}: ", iteration_);
+  text += std::isfinite(loss) ? "there is a NaN or an infinity in the gradients"
+                              : fmt::format("the loss is {}", loss);
+  if (!first.where.empty()) text += fmt::format("; it began in {}", first.where);
+  if (first.in_parameter) text += ", which the update before brought out of range";
+  text += ". " + advice(first, param_.base_lr());
+  if (!options_.keep_going) fail_unhealthy(text);
+  LOG(WARNING) << text << ". --keep_going: training goes on, and this is not said again.";
+  warned_of_health_ = true;
+}
+
+void Solver::fail_unhealthy(const std::string& text) const {
+  fail("{}. {}", text,
+       last_snapshot_.empty() ? std::string("There is no snapshot from before")
+                              : fmt::format("The last good snapshot is {}", last_snapshot_));
+}
+
+void Solver::update(double gradient_squares) {
+  const int step_before = rate_state_.current_step;
+  const float rate = learning_rate(param_, iteration_, smoothed_loss(), &rate_state_);
+  if (param_.lr_policy() == "plateau" && rate_state_.current_step != step_before) {
+    LOG(INFO) << fmt::format(
+        "Iteration {}, plateau: the loss had no minimum below {:g} for {} "
+        "iterations; lr is now {:g}",
+        iteration_, rate_state_.minimum, param_.plateau_winsize(step_before), rate);
+  }
   UpdateStep step;
   // Caffe's order: the norm is that of the sum over iter_size, which is divided afterwards.
-  step.gradient_scale = clip_scale() / static_cast<float>(param_.iter_size());
+  step.gradient_scale = clip_scale(gradient_squares) / static_cast<float>(param_.iter_size());
   step.iteration = iteration_;
   step.keep_step = param_.snapshot_diff();
   for (std::size_t i = 0; i < net_->parameters().size(); ++i) {
@@ -298,197 +335,10 @@ float Solver::update() {
     step.rate = rate * parameter.lr_mult;
     rule_->apply(step, parameter.gradient, history_[i], parameter.data);
   }
-  return rate;
 }
 
 SignalAction Solver::poll() const {
   return options_.signals != nullptr ? options_.signals->poll() : SignalAction::kNone;
-}
-
-bool Solver::test_all() {
-  std::vector<std::pair<BatchReader*, std::uint64_t>> positions;
-  for (const auto& net : test_nets_) {
-    for (const auto& [layer, reader] : net->readers()) {
-      positions.emplace_back(reader, reader->position());
-    }
-  }
-  for (int i = 0; i < test_nets(); ++i) {
-    if (test(i)) continue;
-    // Whoever resumes does these tests again, all of them: on the same records.
-    for (const auto& [reader, position] : positions) reader->seek(position);
-    return false;
-  }
-  return true;
-}
-
-bool Solver::test(int index) {
-  for (TrainingListener* listener : options_.listeners) listener->on_test_start(iteration_, index);
-  Net& net = test_net(index);
-  const int batches = param_.test_iter(index);
-  std::vector<OutputValue> sums;
-  std::vector<std::vector<double>> totals;
-  double loss = 0;
-  for (int batch = 0; batch < batches; ++batch) {
-    const SignalAction action = poll();
-    snapshot_requested_ |= action == SignalAction::kSnapshot;
-    if (action == SignalAction::kStop) {
-      stop_requested_ = true;
-      return false;
-    }
-    loss += net.forward();
-    const std::vector<OutputValue> values = outputs(net);
-    if (sums.empty()) {
-      sums = values;
-      for (const OutputValue& value : values) totals.emplace_back(value.values.size(), 0.0);
-    }
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      for (std::size_t j = 0; j < totals[i].size(); ++j) totals[i][j] += values[i].values[j];
-    }
-  }
-  TestScores scores;
-  scores.iteration = iteration_;
-  scores.net = index;
-  if (param_.test_compute_loss()) scores.loss = static_cast<float>(loss / batches);
-  for (std::size_t i = 0; i < sums.size(); ++i) {
-    for (std::size_t j = 0; j < totals[i].size(); ++j) {
-      sums[i].values[j] = static_cast<float>(totals[i][j] / batches);
-    }
-  }
-  scores.outputs = std::move(sums);
-  for (TrainingListener* listener : options_.listeners) listener->on_test(scores);
-  return true;
-}
-
-void Solver::snapshot() {
-  const WeightFormat format = snapshot_format(param_);
-  const SnapshotFiles files = snapshot_files(param_.snapshot_prefix(), iteration_, format);
-  // Weights first: a state is only there when its weights are.
-  write_weights(net_->to_proto(param_.snapshot_diff(), format == WeightFormat::kHdf5),
-                files.weights, format);
-  caffe::SolverState state;
-  state.set_iter(iteration_);
-  state.set_learned_net(files.weights);
-  state.set_current_step(current_step_);
-  for (int h = 0; h < rule_->histories(); ++h) {
-    for (const std::vector<Tensor>& histories : history_) {
-      const Tensor& history = histories[static_cast<std::size_t>(h)];
-      to_proto(history.shape(), read_plain(history).data(), state.add_history());
-    }
-  }
-  store_training_state(state.mutable_crema_training());
-  write_solver_state(state, files.state, format);
-  for (TrainingListener* listener : options_.listeners) {
-    listener->on_snapshot(files.weights, files.state);
-  }
-}
-
-bool Solver::read_next_state(std::size_t* index, caffe::SolverState* state) const {
-  for (; *index < options_.snapshots.size(); ++*index) {
-    try {
-      *state = read_solver_state(options_.snapshots[*index]);
-      return true;
-    } catch (const Error& error) {
-      if (*index + 1 == options_.snapshots.size()) throw;
-      warn_passed_over(error);
-    }
-  }
-  return false;
-}
-
-void Solver::restore_from(std::size_t index, caffe::SolverState state) {
-  for (;;) {
-    try {
-      restore(options_.snapshots[index], state);
-      return;
-    } catch (const Error& error) {
-      if (index + 1 == options_.snapshots.size()) throw;
-      warn_passed_over(error);
-    }
-    ++index;
-    read_next_state(&index, &state);
-  }
-}
-
-void Solver::restore(const std::string& state_file, const caffe::SolverState& state) {
-  const std::string weights_file = weights_of_state(state, state_file);
-  const StoredWeights weights = read_weights(weights_file);
-  const auto history_of = [&](int i) -> const Tensor& {
-    const auto index = static_cast<std::size_t>(i);
-    return history_[index % history_.size()][index / history_.size()];
-  };
-  // All is checked before anything is changed.
-  with_context(state_file, [&] {
-    const int expected = rule_->histories() * static_cast<int>(history_.size());
-    require(state.history_size() == expected,
-            "it holds {} history blobs; solver type {} and this net need {}", state.history_size(),
-            param_.type(), expected);
-    for (int i = 0; i < expected; ++i) {
-      const Parameter& parameter =
-          net_->parameters()[static_cast<std::size_t>(i) % history_.size()];
-      require(shape_fits(state.history(i), history_of(i).shape()),
-              "history {} has shape {}, parameter {} of layer \"{}\" has {}", i,
-              stored_shape(state.history(i)).str(), parameter.index, parameter.layer,
-              history_of(i).shape().str());
-    }
-  });
-  for (const Parameter& parameter : net_->parameters()) {
-    require(weights.find(parameter.layer) != nullptr, "{} has no weights for layer \"{}\"",
-            weights_file, parameter.layer);
-  }
-  net_->load(weights);
-  for (int i = 0; i < state.history_size(); ++i) {
-    write_plain(history_of(i), values(state.history(i)).data());
-  }
-  iteration_ = displayed_iteration_ = state.iter();
-  current_step_ = state.current_step();
-  LOG(INFO) << "Restored iteration " << iteration_ << " from " << state_file;
-  if (state.has_crema_training()) {
-    restore_training_state(state.crema_training());
-  } else {
-    LOG(INFO) << state_file
-              << " says nothing of data positions (Caffe's does not); data layers start from the "
-                 "beginning";
-  }
-}
-
-void Solver::store_training_state(caffe::CremaTrainingState* state) const {
-  state->set_seed(seed_);
-  state->set_forward_passes(net_->passes());
-  state->set_threads(device_.threads());
-  for (const float loss : losses_) state->add_smoothed_losses(loss);
-  const auto store_positions = [&](const std::string& label, const Net& net) {
-    for (const auto& [layer, reader] : net.readers()) {
-      caffe::DataPosition* position = state->add_data();
-      position->set_net(label);
-      position->set_layer(layer);
-      position->set_records(reader->position());
-    }
-  };
-  store_positions("train", *net_);
-  for (std::size_t i = 0; i < test_nets_.size(); ++i) {
-    store_positions(fmt::format("test {}", i), *test_nets_[i]);
-  }
-}
-
-void Solver::restore_training_state(const caffe::CremaTrainingState& state) {
-  LOG_IF(WARNING, state.seed() != seed_)
-      << "the run that wrote the snapshot had random seed " << state.seed() << ", this one has "
-      << seed_ << ": set random_seed to go on exactly";
-  LOG_IF(WARNING, state.threads() != device_.threads())
-      << "the run that wrote the snapshot used " << state.threads() << " threads, this one uses "
-      << device_.threads() << ": results will differ in the last digits";
-  net_->set_passes(state.forward_passes());
-  losses_.assign(state.smoothed_losses().begin(), state.smoothed_losses().end());
-  for (const caffe::DataPosition& position : state.data()) {
-    Net* net = position.net() == "train" ? net_.get() : nullptr;
-    for (std::size_t i = 0; i < test_nets_.size(); ++i) {
-      if (position.net() == fmt::format("test {}", i)) net = test_nets_[i].get();
-    }
-    if (net == nullptr) continue;
-    for (const auto& [layer, reader] : net->readers()) {
-      if (layer == position.layer()) reader->seek(position.records());
-    }
-  }
 }
 
 }  // namespace crema

@@ -8,9 +8,14 @@
 
 #include "base/signals.h"
 #include "caffe.pb.h"
+#include "net/debug_info.h"
 #include "net/net.h"
+#include "solver/best_score.h"
 #include "proto/io.h"
 #include "solver/events.h"
+#include "solver/health.h"
+#include "solver/learning_rate.h"
+#include "solver/snapshot.h"
 #include "solver/update_rule.h"
 
 namespace crema {
@@ -25,6 +30,8 @@ struct SolverOptions {
   /// snapshot replaces both.
   std::string weights;
   Dialect dialect = Dialect::kDetect;  ///< of the solver's nets
+  /// A NaN or an infinity in the loss or a gradient is a warning, once, in place of an error.
+  bool keep_going = false;
 };
 
 class Solver {
@@ -36,38 +43,57 @@ class Solver {
   /// Iterations until max_iter, then the last snapshot, display and tests, as Caffe. False when a
   /// signal stopped it.
   bool solve();
-  /// At most `count` iterations. False when a signal stopped it.
+  /// At most `count` iterations; fewer when early_stop_tests ends the run. False when a signal
+  /// stopped it. A loss or gradient that is no finite number is a user error that names the layer,
+  /// unless keep_going.
   bool step(int count);
   void snapshot();
 
   int iteration() const { return iteration_; }
+  /// As the solver says it, or what its max_epochs come to.
+  int max_iter() const { return param_.max_iter(); }
   void add_listener(TrainingListener* listener) { options_.listeners.push_back(listener); }
   Net& net() { return *net_; }
   Net& test_net(int index) { return *test_nets_[static_cast<std::size_t>(index)]; }
   int test_nets() const { return static_cast<int>(test_nets_.size()); }
 
  private:
+  // solver.cpp
   void build_nets();
+  void make_histories();
+  void set_up_epochs();
   void load_initial_weights();
   void load_weights(const std::string& files, const std::string& position);
+  float forward_backward();
+  void note_loss(float loss);
+  float smoothed_loss() const;
+  bool displays() const;
+  void display(bool final);
+  /// Of all gradients, when they are to be clipped, else 0.
+  double gradient_squares() const;
+  float clip_scale(double gradient_squares) const;
+  void check_health(float loss, double gradient_squares);
+  [[noreturn]] void fail_unhealthy(const std::string& text) const;
+  void update(double gradient_squares);
+  SignalAction poll() const;
+  double seconds_waiting() const;
+
+  // solver_tests.cpp
+  bool test_due() const;
+  /// False when a signal or the scores ended the run; then all is `before` again, since whoever
+  /// resumes does these tests again.
+  bool test_all(const caffe::CremaTrainingState& before);
+  bool test(int index, const caffe::CremaTrainingState& before);
+  void note_score(const TestScores& scores, const caffe::CremaTrainingState& before);
+
+  // solver_snapshots.cpp
+  void write_snapshot(const SnapshotFiles& files, const caffe::CremaTrainingState& training);
   /// The first state from `index` on that can be read; false when none was given.
   bool read_next_state(std::size_t* index, caffe::SolverState* state) const;
   /// Goes on from this snapshot, or the next one that can be used.
   void restore_from(std::size_t index, caffe::SolverState state);
   void restore(const std::string& state_file, const caffe::SolverState& state);
-  float forward_backward();
-  void note_loss(float loss);
-  float smoothed_loss() const;
-  void display(bool final);
-  float update();
-  float clip_scale() const;
-  /// False when a signal stopped it.
-  bool test_all();
-  bool test(int index);
-  SignalAction poll() const;
-  std::vector<OutputValue> outputs(const Net& net) const;
-  double seconds_waiting() const;
-  void store_training_state(caffe::CremaTrainingState* state) const;
+  caffe::CremaTrainingState training_state() const;
   void restore_training_state(const caffe::CremaTrainingState& state);
 
   caffe::SolverParameter param_;
@@ -80,9 +106,17 @@ class Solver {
   Buffer history_buffer_;
   std::vector<std::vector<Tensor>> history_;  // by parameter, then history
   int iteration_ = 0;
-  int current_step_ = 0;
+  RateState rate_state_;
   std::deque<float> losses_;  // the last average_loss
+  double test_interval_ = 0;  // iterations; with test_epochs no whole number
+  BestScore best_score_;
+  std::unique_ptr<DebugInfo> debug_info_;
+  std::vector<std::unique_ptr<DebugInfo>> test_debug_info_;
+  std::unique_ptr<PassMark> mark_;  // the start of the iteration
+  bool warned_of_health_ = false;
+  std::string last_snapshot_;
   bool stop_requested_ = false;
+  bool stopped_early_ = false;
   bool snapshot_requested_ = false;
   int displayed_iteration_ = 0;
   double displayed_at_ = 0, displayed_waiting_ = 0;

@@ -1,4 +1,5 @@
 // Which nets a solver trains and tests.
+#include <algorithm>
 #include <boost/filesystem.hpp>
 
 #include "base/error.h"
@@ -70,7 +71,14 @@ std::vector<SolverNet> solver_test_nets(const caffe::SolverParameter& solver,
   }
   NetSource shared;
   const int explicit_nets = static_cast<int>(sources.size());
-  if (shared_source(solver, &shared)) {
+  const bool has_shared = shared_source(solver, &shared);
+  if (solver.has_test_epochs() && solver.test_iter_size() == 0) {
+    // No count of batches is needed: the sources are tested whole.
+    const int wanted = std::max({explicit_nets, solver.test_state_size(), 1});
+    for (int i = explicit_nets; i < wanted && has_shared; ++i) sources.push_back(shared);
+    require_field(solver, "test_epochs", !sources.empty(),
+                  "test_epochs is given, but there is no test net");
+  } else if (has_shared) {
     require_field(solver, "test_iter", solver.test_iter_size() >= explicit_nets,
                   "test_iter must be given for each of the {} test nets, not {} times",
                   explicit_nets, solver.test_iter_size());
@@ -86,7 +94,7 @@ std::vector<SolverNet> solver_test_nets(const caffe::SolverParameter& solver,
                 "test_state must be given once for each of the {} test nets or never, not {} times",
                 count, solver.test_state_size());
   require_field(solver, solver.has_test_interval() ? "test_interval" : "test_iter",
-                count == 0 || solver.test_interval() > 0,
+                count == 0 || solver.test_interval() > 0 || solver.has_test_epochs(),
                 "there are test nets, but test_interval is {}; it must be > 0",
                 solver.test_interval());
   for (int i = 0; i < solver.test_iter_size(); ++i) {

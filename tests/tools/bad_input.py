@@ -772,6 +772,50 @@ class Weights(ToolTest):
         self.assert_error(run("test", "--solver", "solver.prototxt", "--snapshot", "2"), "solver.prototxt", "no test net")
 
 
+class Health(ToolTest):
+    """Trainings that go to pieces."""
+
+    def setUp(self):
+        super().setUp()
+        harness.make_lmdb("db", 40)
+        write("net.prototxt", small_net("db").replace('0.00390625', '1'))
+
+    def test_rate_too_high(self):
+        write("solver.prototxt", solver(base_lr=0.001, max_iter=3))
+        self.assert_success(run("train", "--solver", "solver.prototxt", "--threads", 1))
+        write("solver.prototxt", solver(base_lr=1e37, max_iter=20))
+        before = {name: read(name) for name in ("snap_iter_3.caffemodel", "snap_iter_3.solverstate")}
+        result = run("train", "--solver", "solver.prototxt", "--threads", 1, "--snapshot", "3")
+        self.assert_error(result, "iteration ", "it began in ", 'layer "', "base_lr is 1e+37",
+                          "The last good snapshot is snap_iter_3.solverstate")
+        self.assertEqual({name: read(name) for name in before}, before)
+        self.assertEqual([name for name in harness.files_below() if name.endswith("solverstate")], ["snap_iter_3.solverstate"])
+
+    def test_update_out_of_range(self):
+        """The weights break in the update after which there is a snapshot: none is made of them."""
+        write("solver.prototxt", solver(base_lr=1e38, max_iter=20, snapshot=1))
+        result = run("train", "--solver", "solver.prototxt", "--threads", 1)
+        self.assert_error(result, "iteration 1: ", 'parameter 0 of layer "ip", so no snapshot is made')
+        self.assertFalse([name for name in harness.files_below() if name.startswith("snap")])
+
+    def test_keep_going(self):
+        write("solver.prototxt", solver(base_lr=1e38, max_iter=5))
+        result = self.assert_success(run("train", "--solver", "solver.prototxt", "--threads", 1, "--keep_going"))
+        self.assertEqual(len([line for line in result.warnings if "training goes on" in line]), 1, result)
+        self.assertTrue(os.path.exists("snap_iter_5.solverstate"))
+
+    def test_loss_at_its_ceiling(self):
+        """A net that gives the right class the probability 0 from the start."""
+        write("net.prototxt", data_layer("db").replace("db", "zeros") + inner_product("ip", "data", 10).replace(
+            "inner_product_param", "param { lr_mult: 0 } param { lr_mult: 0 } blobs { shape { dim: 10 dim: 64 } "
+            + "data: 0 " * 640 + "} blobs { shape { dim: 10 } data: 1000 " + "data: 0 " * 9 + "} inner_product_param")
+            + LOSS)
+        harness.make_lmdb("zeros", 16, [3] * 16)
+        write("solver.prototxt", solver(max_iter=9, display=1))
+        result = self.assert_success(run("train", "--solver", "solver.prototxt", "--threads", 1))
+        self.assertEqual(len([line for line in result.warnings if "has been 87.3365 for 3 displays" in line]), 1, result)
+
+
 class Solvers(ToolTest):
     """Values of a solver that make no sense."""
 
@@ -792,6 +836,20 @@ class Solvers(ToolTest):
 
     def test_missing(self):
         self.assert_error(run("train", "--solver", "gone.prototxt"), "gone.prototxt", "No such file")
+
+    def test_fields_beyond_caffe(self):
+        for field, expected in (("max_epochs: 2", "both say how long to train"),
+                                ("test_interval: 5\ntest_epochs: 2", "both say when to test"),
+                                ("snapshot_keep_last: -1", "cannot be negative"),
+                                ("early_stop_tests: 1", "needs snapshot_best"),
+                                ('snapshot_best: "loss"', "there is no test net"),
+                                ("warmup_iter: -1", "cannot be negative"),
+                                ("min_lr: 1", "between 0 and base_lr, which is 0.01")):
+            with self.subTest(field=field):
+                self.check(solver() + field, expected, at=field.split("\n")[-1].split(":")[0])
+
+    def test_rampup_is_called_otherwise(self):
+        self.check(solver() + "rampup_lr: 0.1", 'unknown field "rampup_lr"', "use warmup_start_lr")
 
     def test_folder(self):
         os.mkdir("solver.prototxt")

@@ -187,6 +187,30 @@ class Train(LogTest):
                     self.assertTrue(near(shown, sum(last) / len(last)), (iteration, shown, last))
         self.assertEqual(len(losses), 10)
 
+    def test_debug_info(self):
+        """Caffe's lines, for the iterations that are displayed and all of the tests; nothing else changes."""
+        fields = dict(max_iter=5, display=4, test_iter=[2, 1], test_interval=5, snapshot_prefix='"debug"')
+        write("debug.prototxt", solver(**fields))
+        plain = self.assert_success(run("train", "--solver", "debug.prototxt", "--threads", 1))
+        weights = read("debug_iter_5.caffemodel")
+        write("debug.prototxt", solver(debug_info="true", **fields))
+        done = self.assert_success(run("train", "--solver", "debug.prototxt", "--threads", 1))
+        self.assertTrue(read("debug_iter_5.caffemodel") == weights)
+        lines = [line for line in done.log if line.startswith("    [")]
+        self.assertEqual([line for line in done.log if "net output" in line],
+                         [line for line in plain.log if "net output" in line])
+        forms = (rf"    \[Forward\] Layer \S+, (top|param) blob \S+ data: {NUMBER}$",
+                 rf"    \[Backward\] Layer \S+, (bottom|param) blob \S+ diff: {NUMBER}$",
+                 rf"    \[Backward\] All net params \(data, diff\): L1 norm = \({NUMBER}, {NUMBER}\); "
+                 rf"L2 norm = \({NUMBER}, {NUMBER}\)$")
+        for line in lines:
+            self.assertTrue(any(re.match(form, line) for form in forms), line)
+        # Iterations 0 and 4 are displayed; there are two tests of 2 + 1 batches.
+        self.assertEqual(len([line for line in lines if "[Forward] Layer ip, top blob ip data" in line]), 2 + 2 * 3)
+        self.assertEqual(len([line for line in lines if "All net params" in line]), 2)
+        first = lines.index(next(line for line in lines if "All net params" in line))
+        self.assertIn("[Backward] Layer ip, param blob 1 diff", lines[first - 1])
+
     def test_no_display(self):
         write("silent.prototxt", solver(max_iter=3, snapshot_prefix='"silent"'))
         done = self.assert_success(run("train", "--solver", "silent.prototxt", "--threads", 1))

@@ -383,5 +383,79 @@ class Resume(ToolTest):
         self.assert_same_end()
 
 
+class Control(ToolTest):
+    """The fields that Caffe does not have: a run that is killed again and again leaves the files of one that was not."""
+
+    EPOCHS = 4  # of 1000 records in batches of 16: 250 iterations
+
+    @classmethod
+    def setUpClass(cls):
+        cls.base = os.path.join(os.environ["CREMA_TOOL_TESTS"], "control")
+        os.makedirs(cls.base)
+        os.chdir(cls.base)
+        harness.make_lmdb("train_db", 1000, size=SIZE)
+        harness.make_lmdb("test_db", 100, size=SIZE, seed=2)
+
+    def fields(self, **more):
+        return training(max_iter=None, test_iter=None, test_interval=None, stepsize=None, lr_policy='"plateau"',
+                        plateau_winsize=[20, 30], warmup_iter=25, min_lr=0.0001, max_epochs=self.EPOCHS, test_epochs=0.25,
+                        snapshot_keep_last=3, snapshot_best='"loss"', **more)
+
+    def check(self, **more):
+        write("net.prototxt", net("../control/train_db", "../control/test_db"))
+        write("solver.prototxt", self.fields(**more))
+        os.mkdir("out")
+        whole = self.assert_success(run("train", "--solver", "solver.prototxt", "--threads", THREADS))
+        expected = {name: read(os.path.join("out", name)) for name in os.listdir("out")}
+        for kill in range(2):
+            shutil.rmtree("out")
+            os.mkdir("out")
+            generator = random.Random(kill)
+            kills = 0
+            while True:
+                with open("log.txt", "wb") as log:
+                    process = harness.start("train", "--solver", "solver.prototxt", "--threads", THREADS, "--snapshot",
+                                            "auto", stderr=log)
+                begun = self.newest()
+                after = generator.randrange(10, 90)
+                self.wait_for(lambda: self.newest() >= begun + after or process.poll() is not None, "snapshots")
+                time.sleep(generator.random() * 0.02)
+                process.kill()
+                if process.wait() == 0:
+                    break
+                kills += 1
+            self.assertGreater(kills, 1)
+            self.assertEqual(sorted(os.listdir("out")), sorted(expected))
+            for name, content in expected.items():
+                self.assertTrue(read(os.path.join("out", name)) == content, f"{name} after {kills} kills")
+        return whole, expected
+
+    @staticmethod
+    def newest():
+        names = [re.match(r"net_iter_(\d+)\.solverstate$", name) for name in os.listdir("out")]
+        return max([int(match[1]) for match in names if match], default=0)
+
+    def test_until_the_last_epoch(self):
+        whole, files = self.check()
+        self.assertIn("max_epochs: 4 is 250 iterations", whole.log)
+        tests = [line for line in whole.log if "Testing net" in line]
+        self.assertEqual(len(tests), 4 * self.EPOCHS + 1)
+        self.assertEqual(sorted(files), sorted(f"net_{kind}.{ending}" for kind in ("best", "iter_240", "iter_245", "iter_250")
+                                               for ending in ("caffemodel", "solverstate")))
+        rates = [float(line.split(" = ")[1]) for line in whole.log if ", lr = " in line]
+        self.assertEqual(rates[0], 0)
+        self.assertLess(rates[-1], max(rates))
+
+    def test_until_nothing_gets_better(self):
+        whole, files = self.check(early_stop_tests=3)
+        stop = [re.match(r"Iteration (\d+), early stop: no better score in the last 3 tests; the best was loss = .* at "
+                         r"iteration (\d+)$", line) for line in whole.log]
+        at, best = next((int(match[1]), int(match[2])) for match in stop if match)
+        self.assertIn(f"net_iter_{at}.solverstate", files)
+        self.assertLess(best, at)
+        self.assertLess(at, 250)
+        self.assertEqual(whole.log[-2] if "waited" in whole.log[-1] else whole.log[-1], "Optimization Done.")
+
+
 if __name__ == "__main__":
     harness.main()

@@ -137,6 +137,20 @@ TEST(Deconvolution, EmptyBatch) {
   EXPECT_THAT(result.param_gradients[0].values, testing::Each(0.0f));
 }
 
+TEST(Deconvolution, WithoutPixelsTheTopIsTheBias) {
+  for (const char* group : {"group: 1", "group: 2"}) {
+    const auto made = make(layer(std::string("num_output: 2 kernel_size: 3 ") + group));
+    const std::vector<Blob> bottoms = {blob({1, 2, 0, 2}, {})};
+    std::vector<Blob> params = spread_params(*made, bottoms);
+    params[1].values = {3, 4};
+    const Result result = run(*made, bottoms, params, spread_gradients(*made, bottoms));
+    EXPECT_EQ(result.tops[0].shape, Shape({1, 2, 2, 4}));
+    EXPECT_THAT(result.tops[0].values,
+                testing::ElementsAre(3, 3, 3, 3, 3, 3, 3, 3, 4, 4, 4, 4, 4, 4, 4, 4));
+    EXPECT_THAT(result.param_gradients[0].values, testing::Each(0.0f));
+  }
+}
+
 TEST(Deconvolution, CountsWork) {
   EXPECT_EQ(
       make(layer("num_output: 4 kernel_size: 3 group: 2"))->infer({{2, 6, 5, 4}}).multiply_adds,

@@ -18,9 +18,10 @@ Result masked(const std::string& text, std::uint64_t pass = 0, std::uint64_t see
               int threads = 1) {
   RunOptions options;
   options.pass = pass;
-  options.seed = seed;
   options.threads = threads;
-  return run(*make(text), {kOnes}, {}, {kOnes}, options);
+  const auto layer = make(text);
+  layer->set_seed(seed);
+  return run(*layer, {kOnes}, {}, {kOnes}, options);
 }
 
 TEST(Dropout, KeepsAndScales) {

@@ -195,8 +195,7 @@ Result run(const Layer& layer, const std::vector<Blob>& bottoms, const std::vect
                       bottom_wanted,
                       param_wanted,
                       options.fused_relu,
-                      options.fused_relu_slope,
-                      options.seed};
+                      options.fused_relu_slope};
   const std::unique_ptr<Op> op = layer.plan(request);
 
   const auto bottom_memory = allocate(*device, shapes, choice.bottoms);

@@ -38,7 +38,7 @@ struct RunOptions {
   std::vector<char> bottom_gradients, param_gradients;
   /// Parameter gradients hold these before and are added to.
   std::vector<Blob> accumulate_on;
-  std::uint64_t pass = 0, seed = 7;
+  std::uint64_t pass = 0;
   bool fused_relu = false;
   float fused_relu_slope = 0;
   std::function<std::string(int)> describe_item;

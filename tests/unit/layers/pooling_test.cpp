@@ -109,12 +109,11 @@ TEST(Pooling, Errors) {
       error("kernel_size: 1 stride: 3"),
       "the last window lies outside of the image: it starts at 6 of height 5 (stride 3 is larger "
       "than the kernel 1); use round_mode: FLOOR");
-  EXPECT_EQ(error("pool: STOCHASTIC kernel_size: 2"),
-            "pooling_param.pool: STOCHASTIC is not supported yet; there are MAX and AVE");
   EXPECT_EQ(infer_error(layer("pool: AVE kernel_size: 2", R"(top: "a" top: "b")"), image),
             "a second top (the index of the maximum) is for MAX pooling only");
   EXPECT_EQ(infer_error(layer("kernel_size: 2"), {{2, 3, 4}}),
-            "the bottom must have 4 axes (N x C x H x W), not 3 (2x3x4)");
+            "the bottom must have 4 axes (N x C x H x W), not 3 (2x3x4); for another number give "
+            "kernel_size_3d in place of kernel_size");
 }
 
 }  // namespace

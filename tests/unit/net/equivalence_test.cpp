@@ -67,7 +67,7 @@ Outcome run_plain(const std::string& text, Device& device) {
   infer(graph);
   differentiate(graph, true);
   ParamStore params(graph, device, true, options.seed, {});
-  Executor executor(graph, device, params, {true, true, options.seed});
+  Executor executor(graph, device, params, {true, true});
   const Buffer arena(device, executor.memory().arena_bytes);
   executor.bind(arena.floats());
   Outcome outcome;

@@ -31,7 +31,7 @@ struct Planned {
     caffe::NetState state;
     state.set_phase(backward ? caffe::TRAIN : caffe::TEST);
     graph = compile(parse_net(kNet, "net.prototxt"), state, *device, backward, {});
-    ops = plan_ops(graph, *device, 0);
+    ops = plan_ops(graph, *device);
     memory = plan_memory(graph, op_memory(ops), backward, false);
   }
 };

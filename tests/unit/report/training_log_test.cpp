@@ -1,30 +1,18 @@
 #include "report/training_log.h"
 
-#include <glog/logging.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
 #include <vector>
 
+#include "../base/log_lines.h"
+
 namespace crema {
 namespace {
 
 using ::testing::ElementsAre;
-
-/// The log's messages without their prefix while it lives.
-class LogLines final : public google::LogSink {
- public:
-  LogLines() { google::AddLogSink(this); }
-  ~LogLines() override { google::RemoveLogSink(this); }
-  void send(google::LogSeverity severity, const char*, const char*, int, const std::tm*,
-            const char* message, std::size_t length) override {
-    EXPECT_EQ(severity, google::GLOG_INFO);
-    lines.emplace_back(message, length);
-  }
-
-  std::vector<std::string> lines;
-};
+using testing::LogLines;
 
 TrainingProgress progress() {
   TrainingProgress p;

@@ -14,8 +14,8 @@ std::vector<float> rates(const std::string& text, int n) {
   const caffe::SolverParameter solver = solver_of("base_lr: 0.5 max_iter: 20 " + text);
   check_learning_rate(solver);
   std::vector<float> values;
-  int step = 0;
-  for (int i = 0; i < n; ++i) values.push_back(learning_rate(solver, i, &step));
+  RateState state;
+  for (int i = 0; i < n; ++i) values.push_back(learning_rate(solver, i, 0, &state));
   return values;
 }
 
@@ -44,9 +44,9 @@ TEST(LearningRateTest, FollowsTheClosedFormulas) {
 
 TEST(LearningRateTest, StepStoresItsStep) {
   const auto solver = solver_of("base_lr: 1 lr_policy: \"step\" gamma: 0.5 stepsize: 3");
-  int step = 0;
-  learning_rate(solver, 7, &step);
-  EXPECT_EQ(step, 2);
+  RateState state;
+  learning_rate(solver, 7, 0, &state);
+  EXPECT_EQ(state.current_step, 2);
 }
 
 TEST(LearningRateTest, MultistepTakesOneStepACall) {
@@ -59,17 +59,17 @@ TEST(LearningRateTest, MultistepTakesOneStepACall) {
   // One that starts late catches up one by one.
   const auto solver =
       solver_of("base_lr: 1 lr_policy: \"multistep\" gamma: 0.1 stepvalue: 1 stepvalue: 2");
-  int step = 0;
-  EXPECT_FLOAT_EQ(learning_rate(solver, 10, &step), 0.1f);
-  EXPECT_FLOAT_EQ(learning_rate(solver, 11, &step), 0.01f);
-  EXPECT_FLOAT_EQ(learning_rate(solver, 12, &step), 0.01f);
+  RateState state;
+  EXPECT_FLOAT_EQ(learning_rate(solver, 10, 0, &state), 0.1f);
+  EXPECT_FLOAT_EQ(learning_rate(solver, 11, 0, &state), 0.01f);
+  EXPECT_FLOAT_EQ(learning_rate(solver, 12, 0, &state), 0.01f);
 }
 
 TEST(LearningRateTest, ErrorsNameTheField) {
   const auto error = [](const std::string& text) {
     return solver_error([&] { check_learning_rate(solver_of(text)); });
   };
-  const std::string policies = "fixed, step, exp, inv, multistep, poly, sigmoid";
+  const std::string policies = "fixed, step, exp, inv, multistep, poly, sigmoid, plateau";
   EXPECT_EQ(error("base_lr: 1"), "lr_policy is missing; it can be " + policies);
   EXPECT_EQ(error("base_lr: 1 lr_policy: \"stop\""),
             "lr_policy \"stop\" is not known; did you mean \"step\"? It can be " + policies);
@@ -85,6 +85,62 @@ TEST(LearningRateTest, ErrorsNameTheField) {
   EXPECT_EQ(error("base_lr: 1 lr_policy: \"multistep\" stepvalue: 5 stepvalue: 4"),
             "stepvalue 4 comes after 5: they must grow");
   EXPECT_EQ(error("base_lr: 1 lr_policy: \"fixed\" gamma: -1 stepsize: -1"), "");
+}
+
+TEST(LearningRateTest, WarmUpGrowsEvenlyBeforeThePolicy) {
+  expect_rates("lr_policy: \"fixed\" warmup_iter: 4",
+               [](int i) { return i < 4 ? 0.5 * i / 4 : 0.5; });
+  // The policy counts iterations from the beginning of the run.
+  expect_rates("lr_policy: \"step\" gamma: 0.5 stepsize: 8 warmup_iter: 5 warmup_start_lr: 0.1",
+               [](int i) { return i < 5 ? 0.1 + 0.4 * i / 5 : 0.5 * std::pow(0.5, i / 8); });
+}
+
+TEST(LearningRateTest, MinLrIsTheLeastThatAPolicyGives) {
+  expect_rates("lr_policy: \"exp\" gamma: 0.8 min_lr: 0.1",
+               [](int i) { return std::max(0.5 * std::pow(0.8, i), 0.1); });
+  // A warm-up may begin below it.
+  expect_rates("lr_policy: \"fixed\" min_lr: 0.2 warmup_iter: 10",
+               [](int i) { return i < 10 ? 0.05 * i : 0.5; });
+}
+
+TEST(LearningRateTest, PlateauDropsWhenTheLossHasNoNewMinimum) {
+  const auto solver = solver_of(
+      "base_lr: 1 lr_policy: \"plateau\" gamma: 0.1 plateau_winsize: 3 plateau_winsize: 2");
+  check_learning_rate(solver);
+  //                              0  1  2  3  4  5    6    7    8    9  10 11 12 13
+  const std::vector<float> loss = {5, 4, 4, 6, 4, 3.9f, 3.9f, 3.9f, 3.9f, 3.9f, 2, 2, 2, 2};
+  // 4 at iteration 1 is the minimum; 3 iterations without a lower one: the drop is at 4. Then 3.9
+  // at 5, and 2 iterations later the second drop. After the last entry the rate stays.
+  const std::vector<float> expected = {1,    1,    1,    1,    .1f,  .1f,  .1f,
+                                       .01f, .01f, .01f, .01f, .01f, .01f, .01f};
+  RateState state;
+  for (int i = 0; i < 14; ++i) {
+    const auto index = static_cast<std::size_t>(i);
+    EXPECT_FLOAT_EQ(learning_rate(solver, i, loss[index], &state), expected[index]) << i;
+  }
+  EXPECT_EQ(state.current_step, 2);
+  EXPECT_EQ(state.minimum, 2);
+  EXPECT_EQ(state.event, 10);
+}
+
+TEST(LearningRateTest, ErrorsOfTheFieldsBeyondCaffe) {
+  const auto error = [](const std::string& text) {
+    return solver_error(
+        [&] { check_learning_rate(solver_of("base_lr: 1 gamma: 1 lr_policy: " + text)); });
+  };
+  EXPECT_EQ(error("\"plateau\""),
+            "lr_policy \"plateau\" needs plateau_winsize: after how many iterations without a new "
+            "minimum of the loss the rate drops");
+  EXPECT_EQ(error("\"plateau\" plateau_winsize: 5 plateau_winsize: 0"),
+            "plateau_winsize is 0; it must be > 0");
+  EXPECT_EQ(error("\"fixed\" warmup_iter: -1"), "warmup_iter is -1; it cannot be negative");
+  EXPECT_EQ(error("\"fixed\" warmup_start_lr: 0.1"),
+            "warmup_start_lr is given without warmup_iter, the length of the warm-up");
+  EXPECT_EQ(error("\"fixed\" warmup_iter: 2 warmup_start_lr: nan"), "warmup_start_lr is nan");
+  EXPECT_EQ(error("\"fixed\" min_lr: 2"),
+            "min_lr is 2; it must be between 0 and base_lr, which is 1");
+  EXPECT_EQ(error("\"fixed\" min_lr: -1"),
+            "min_lr is -1; it must be between 0 and base_lr, which is 1");
 }
 
 TEST(LearningRateTest, ErrorsNameTheLine) {

@@ -44,6 +44,36 @@ TEST(SnapshotFilesTest, AreNamedAsInCaffe) {
   EXPECT_EQ(hdf5.state, "lenet_iter_7.solverstate.h5");
 }
 
+TEST(OldSnapshotsTest, AreDeletedByNumberAndExactName) {
+  const Scratch scratch;
+  const std::string prefix = scratch.path("a");
+  for (const int iteration : {5, 9, 10, 20, 30}) {
+    write_snapshot(prefix, iteration, WeightFormat::kBinary);
+  }
+  write_snapshot(prefix, 8, WeightFormat::kHdf5);
+  write_snapshot(scratch.path("ab"), 1, WeightFormat::kBinary);
+  const std::vector<std::string> others = {"a_iter_007.solverstate", "a_iter_007.caffemodel",
+                                           "a_iter_3.caffemodel",    "a_iter_4.solverstate.bak",
+                                           "a_best.solverstate",     "a_iter_x.solverstate"};
+  for (const std::string& name : others) scratch.write(name, "x");
+  // 20 was written just now; 30 is of a run that went further.
+  delete_old_snapshots(prefix, 20, 3);
+  std::vector<std::string> left;
+  for (const auto& entry : boost::filesystem::directory_iterator(scratch.folder())) {
+    left.push_back(entry.path().filename().string());
+  }
+  std::vector<std::string> expected = others;
+  for (const char* name : {"a_iter_9", "a_iter_10", "a_iter_20", "a_iter_30", "ab_iter_1"}) {
+    expected.push_back(std::string(name) + ".caffemodel");
+    expected.push_back(std::string(name) + ".solverstate");
+  }
+  EXPECT_THAT(left, ::testing::UnorderedElementsAreArray(expected));
+  delete_old_snapshots(prefix, 20, 1);
+  EXPECT_EQ(newest_snapshot(prefix), prefix + "_iter_30.solverstate");
+  EXPECT_FALSE(boost::filesystem::exists(prefix + "_iter_9.caffemodel"));
+  EXPECT_FALSE(boost::filesystem::exists(prefix + "_iter_10.solverstate"));
+}
+
 TEST(NewestSnapshotTest, IsTheHighestIterationOfThePrefix) {
   const Scratch scratch;
   const std::string prefix = scratch.path("a");

@@ -5,7 +5,10 @@
 #include <cmath>
 #include <csignal>
 #include <limits>
+#include <map>
 
+#include "../base/log_lines.h"
+#include "solver/snapshot.h"
 #include "support.h"
 
 namespace crema {
@@ -198,6 +201,38 @@ TEST(SolverTest, SnapshotsComeWhenDueAndAtTheEnd) {
               ElementsAre("s_iter_3.solverstate.h5"));
 }
 
+TEST(SolverTest, OldSnapshotsGoOnceTheNewOneIsThere) {
+  Training run(kScalar + "max_iter: 5 snapshot: 1 snapshot_keep_last: 2");
+  run.recorder.at_iteration = [&](int) {
+    const std::size_t there = snapshots_of(run.scratch.path("s")).size();
+    EXPECT_LE(there, 2u);
+  };
+  run.solver.solve();
+  EXPECT_THAT(snapshots_of(run.scratch.path("s")),
+              ElementsAre(run.scratch.path("s_iter_5.solverstate"),
+                          run.scratch.path("s_iter_4.solverstate")));
+}
+
+TEST(SolverTest, DebugInfoIsLoggedWhereItIsDisplayed) {
+  const auto count = [](const std::string& text) {
+    const LogLines log;
+    Training run(kScalar + "max_iter: 4 display: 2 test_iter: 3 test_interval: 4 " + text);
+    run.solver.solve();
+    std::map<std::string, int> lines;
+    for (const std::string& line : log.lines) {
+      if (line.rfind("    [", 0) == 0) ++lines[line.substr(0, line.find(" data:"))];
+    }
+    return lines;
+  };
+  EXPECT_TRUE(count("").empty());
+  auto lines = count("debug_info: true");
+  // Two displays (the pass of the last is not looked at: its iteration is over) and two tests.
+  EXPECT_EQ(lines["    [Forward] Layer ip, top blob ip"], 2 + 2 * 3);
+  EXPECT_EQ(lines["    [Forward] Layer ip, param blob 0"], 2 + 2 * 3);
+  EXPECT_EQ(lines["    [Backward] Layer ip, param blob 0 diff: 2"], 1);
+  EXPECT_EQ(lines.count("    [Backward] Layer loss, bottom blob y"), 0u);
+}
+
 TEST(SolverTest, SnapshotDiffHoldsTheLastStep) {
   Training run(kScalar + "max_iter: 1 snapshot_diff: true");
   run.solver.solve();
@@ -207,6 +242,29 @@ TEST(SolverTest, SnapshotDiffHoldsTheLastStep) {
       EXPECT_FLOAT_EQ(layer.blobs(0).diff(0), -0.2f);
     }
   }
+}
+
+TEST(SolverTest, SnapshotDiffInHdf5HoldsThatOfSharedParametersInEveryLayer) {
+  Training run(R"(net_param {
+    layer { name: "d" type: "DummyData" top: "x" top: "y"
+            dummy_data_param { shape { dim: 1 dim: 2 } shape { dim: 1 dim: 2 }
+                               data_filler { value: 1 } data_filler { value: 3 } } }
+    layer { name: "a" type: "InnerProduct" bottom: "x" top: "a" param { name: "w" }
+            inner_product_param { num_output: 2 bias_term: false weight_filler { value: 1 } } }
+    layer { name: "b" type: "InnerProduct" bottom: "a" top: "b" param { name: "w" }
+            inner_product_param { num_output: 2 bias_term: false } }
+    layer { name: "loss" type: "EuclideanLoss" bottom: "b" bottom: "y" top: "loss" } }
+    max_iter: 1 snapshot_diff: true snapshot_format: HDF5)");
+  run.solver.solve();
+  const Hdf5Lock lock;
+  const hdf5::Handle file = hdf5::open_file(run.scratch.path("s_iter_1.caffemodel.h5"));
+  const hdf5::Handle data = hdf5::open_group(file, "data"), diff = hdf5::open_group(file, "diff");
+  const hdf5::Handle a = hdf5::open_group(diff, "a"), b = hdf5::open_group(diff, "b");
+  EXPECT_TRUE(hdf5::exists(hdf5::open_group(data, "a"), "0"));
+  EXPECT_FALSE(hdf5::exists(hdf5::open_group(data, "b"), "0"));
+  // x = (1, 1), w all 1: a = (2, 2), b = (4, 4), its gradient 1: w's is 2 + 2, the step 0.4.
+  EXPECT_THAT(hdf5::read_floats(a, "0"), ::testing::Each(FloatEq(0.4f)));
+  EXPECT_EQ(hdf5::read_floats(b, "0"), hdf5::read_floats(a, "0"));
 }
 
 TEST(SolverTest, ASignalStopsAfterTheIterationAndSaves) {
@@ -340,8 +398,10 @@ TEST(SolverTest, WeightsAreLoadedBeforeTraining) {
   EXPECT_EQ(second.solver.iteration(), 0);
 }
 
-TEST(SolverTest, NanIsNotHidden) {
-  Training run(kScalar + "max_iter: 2 display: 1");
+TEST(SolverTest, WithKeepGoingNanIsNotHidden) {
+  SolverOptions options;
+  options.keep_going = true;
+  Training run(kScalar + "max_iter: 2 display: 1", options);
   run.solver.net().write_param("ip", 0, {std::numeric_limits<float>::quiet_NaN()});
   run.solver.step(2);
   EXPECT_TRUE(std::isnan(run.recorder.displays[1].loss));

@@ -19,7 +19,7 @@ struct Planned {
 Planned plan(Graph graph, bool backward, bool expose = false) {
   const auto device = make_cpu_device(1);
   plan_graph(graph, *device, backward, {});
-  const auto ops = plan_ops(graph, *device, 0);
+  const auto ops = plan_ops(graph, *device);
   Planned result{std::move(graph), {}, op_memory(ops)};
   result.plan = plan_memory(result.graph, result.ops, backward, expose);
   return result;

@@ -1045,6 +1045,9 @@ class CommandLines(ToolTest):
             (("train", "--solver", "s", "--devices", "gpu7"), ("--devices", "gpu7")),
             (("describe-net", "--model", "m", "--input_shape", "data:1x2"), ("data:1x2",)),
             (("train", "--solver", "s", "--threads=-1"), ("threads", "-1")),
+            (("describe-net", "--model", "m", "--dialect", "amd"), ("--dialect", "amd", "nvidia")),
+            (("upgrade-net", "a", "b", "--dialect", "amd"), ("--dialect", "amd", "nvidia")),
+            (("upgrade-solver", "a"), ("IN OUT",)),
         ]
         for arguments, expected in cases:
             with self.subTest(arguments=arguments):
@@ -1052,10 +1055,12 @@ class CommandLines(ToolTest):
 
     def test_help(self):
         flags = {
-            "train": "solver weights snapshot gpu devices threads level stage sigint_effect sighup_effect",
-            "test": "model weights solver snapshot iterations all gpu devices threads level stage",
-            "describe-net": "model phase gpu devices level stage weights input_shape threads explain",
-            "convert-idx": "",
+            "train": "solver weights snapshot gpu devices threads level stage sigint_effect sighup_effect dialect",
+            "test": "model weights solver snapshot iterations all gpu devices threads level stage dialect",
+            "describe-net": "model phase gpu devices level stage weights input_shape threads explain dialect",
+            "upgrade-net": "binary dialect",
+            "upgrade-solver": "dialect",
+            "convert-idx": "pairs seed",
         }
         for name, words in flags.items():
             for form in ("--help", "-help", "-h"):
@@ -1064,10 +1069,13 @@ class CommandLines(ToolTest):
                     self.assertEqual(result.err, "")
                     for word in words.split():
                         self.assertRegex(result.out, rf"(?m)^  --{word}( |$)")
-                    self.assertIn("convert-idx IMAGES LABELS DB" if name == "convert-idx" else f"{name} --", result.out)
+                    usage = {"convert-idx": "IMAGES LABELS DB", "upgrade-net": "IN OUT", "upgrade-solver": "IN OUT"}
+                    self.assertIn(usage.get(name, f"{name} --"), result.out)
             sources = read(os.path.join(harness.SOURCE, "tools", name.replace("-", "_") + ".cpp")).decode()
             if "common_flags.h" in sources:
                 sources += read(os.path.join(harness.SOURCE, "tools", "common_flags.h")).decode()
+            if "common_flags.h" in sources or "dialect_flag.h" in sources:
+                sources += read(os.path.join(harness.SOURCE, "tools", "dialect_flag.h")).decode()
             self.assertEqual(sorted(words.split()), sorted(part.split("(")[1].split(",")[0] for part in sources.splitlines()
                                                            if part.startswith("DEFINE_")), "a flag is not tested here")
 

@@ -27,13 +27,13 @@ Shape guessed_shape(const caffe::LayerParameter& layer, const std::string& file)
   if (layer.has_image_data_param()) batch = layer.image_data_param().batch_size();
   if (layer.has_window_data_param()) batch = layer.window_data_param().batch_size();
   if (layer.has_hdf5_data_param()) batch = layer.hdf5_data_param().batch_size();
+  const auto about = [&](const char* word) { return file.find(word) != std::string::npos; };
+  const bool gray = about("mnist") || about("lenet") || layer.top(0) == "label" ||
+                    !layer.image_data_param().is_color();
+  const std::int64_t channels = about("siamese") ? 2 : gray ? 1 : 3;
   std::int64_t size = layer.transform_param().crop_size();
-  if (size == 0) {
-    const auto about = [&](const char* word) { return file.find(word) != std::string::npos; };
-    size = about("mnist") || about("lenet") ? 28 : about("cifar") ? 32 : 227;
-    if (size == 28) return Shape{batch, 1, 28, 28};
-  }
-  return Shape{batch, 3, size, size};
+  if (size == 0) size = about("mnist") || about("lenet") ? 28 : about("cifar") ? 32 : 227;
+  return Shape{batch, channels, size, size};
 }
 
 /// Shapes for the layers that would open files.
@@ -60,8 +60,10 @@ std::string plan(const caffe::NetParameter& net, const caffe::NetState& state,
 std::vector<std::vector<std::string>> stages_of(const caffe::NetParameter& net) {
   std::set<std::string> names;
   for (const caffe::LayerParameter& layer : net.layer()) {
-    for (const caffe::NetStateRule& rule : layer.include()) {
-      names.insert(rule.stage().begin(), rule.stage().end());
+    for (const auto& rules : {layer.include(), layer.exclude()}) {
+      for (const caffe::NetStateRule& rule : rules) {
+        names.insert(rule.stage().begin(), rule.stage().end());
+      }
     }
   }
   std::vector<std::vector<std::string>> choices = {{}};
@@ -72,7 +74,8 @@ std::vector<std::vector<std::string>> stages_of(const caffe::NetParameter& net) 
   return choices;
 }
 
-/// "" when some choice of stages can be planned, else why not without any.
+/// "" when some choice of stages can be planned, else why not: rather the error of a choice that
+/// leaves nothing out that is needed.
 std::string plan_phase(const caffe::NetParameter& net, caffe::Phase phase, const std::string& file,
                        Device& device) {
   std::string first;
@@ -82,7 +85,8 @@ std::string plan_phase(const caffe::NetParameter& net, caffe::Phase phase, const
     for (const std::string& stage : stages) state.add_stage(stage);
     const std::string error = plan(net, state, file, device);
     if (error.empty()) return "";
-    if (first.empty()) first = error;
+    const auto lacks = [&](const char* what) { return first.find(what) != std::string::npos; };
+    if (first.empty() || lacks("is left out") || lacks("is not produced")) first = error;
   }
   return first;
 }
@@ -96,6 +100,7 @@ struct Cause {
 constexpr Cause kCauses[] = {
     {"known but not supported yet", "a layer type to come"},
     {"is left out: phase is", "made for the other phase alone"},
+    {"num_output is missing", "a template that DIGITS fills in"},
     {"a Python layer runs a user's Python code", "Python layer"},
     {"merge-conflict marker", "broken file"},
     {"expected integer or identifier, got: \"Softmax\"", "broken file"},
@@ -105,6 +110,7 @@ constexpr Cause kCauses[] = {
     {"unknown filler type \"gabor\"", "of Intel's fork"},
     {"changes results and is not supported", "of a fork"},
     {"both bottoms must have the same number of values", "shape of an HDF5 source unknown"},
+    {"the input must have at least 3 axes", "shape of an HDF5 source unknown"},
 };
 
 const char* cause_of(const std::string& error) {

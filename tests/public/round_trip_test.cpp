@@ -17,11 +17,14 @@ namespace fs = boost::filesystem;
 using google::protobuf::util::MessageDifferencer;
 using testing::public_folder;
 
+/// In HDF5 the order is that of names, and a layer without parameters may be only a group of
+/// others.
 void expect_equal(const StoredWeights& a, const StoredWeights& b, bool same_order) {
-  EXPECT_EQ(a.layers.size(), b.layers.size());
+  EXPECT_TRUE(!same_order || a.layers.size() == b.layers.size());
   for (std::size_t i = 0; i < a.layers.size(); ++i) {
     const StoredLayer& layer = a.layers[i];
     SCOPED_TRACE(layer.name);
+    if (!same_order && layer.blobs.empty()) continue;
     const StoredLayer* other =
         same_order && i < b.layers.size() ? &b.layers[i] : b.find(layer.name);
     ASSERT_NE(other, nullptr);

@@ -7,6 +7,7 @@ nothing left behind, no crash.
 
 import os
 import random
+import re
 import resource
 import shutil
 import signal
@@ -1051,6 +1052,9 @@ class CommandLines(ToolTest):
             (("train", "--solver", "s", "--devices", "gpu7"), ("--devices", "gpu7")),
             (("describe-net", "--model", "m", "--input_shape", "data:1x2"), ("data:1x2",)),
             (("train", "--solver", "s", "--threads=-1"), ("threads", "-1")),
+            (("describe-net", "--model", "m", "--dialect", "amd"), ("--dialect", "amd", "nvidia")),
+            (("upgrade-net", "a", "b", "--dialect", "amd"), ("--dialect", "amd", "nvidia")),
+            (("upgrade-solver", "a"), ("too few arguments",)),
         ]
         for arguments, expected in cases:
             with self.subTest(arguments=arguments):
@@ -1058,16 +1062,20 @@ class CommandLines(ToolTest):
 
     def test_help(self):
         flags = {
-            "train": "solver weights snapshot gpu devices threads level stage sigint_effect sighup_effect",
-            "test": "model weights solver snapshot iterations all gpu devices threads level stage",
-            "describe-net": "model phase gpu devices level stage weights input_shape threads explain",
-            "convert-idx": "",
+            "train": "solver weights snapshot gpu devices threads level stage sigint_effect sighup_effect dialect keep_going",
+            "test": "model weights solver snapshot iterations all gpu devices threads level stage dialect",
+            "describe-net": "model phase gpu devices level stage weights input_shape threads explain dialect",
+            "upgrade-net": "binary dialect",
+            "upgrade-solver": "dialect",
+            "convert-idx": "pairs seed",
             "convert-imageset": "gray shuffle seed backend resize_height resize_width check_size encoded encode_type "
                                 "skip_bad_records",
             "compute-image-mean": "backend",
             "extract-features": "gpu devices threads level stage",
         }
         synopses = {
+            "upgrade-net": "upgrade-net IN OUT",
+            "upgrade-solver": "upgrade-solver IN OUT",
             "convert-idx": "convert-idx IMAGES LABELS DB",
             "convert-imageset": "convert-imageset [flags] ROOT LIST DB",
             "compute-image-mean": "compute-image-mean [--backend lmdb|leveldb] DB [OUT]",
@@ -1084,8 +1092,10 @@ class CommandLines(ToolTest):
             sources = read(os.path.join(harness.SOURCE, "tools", name.replace("-", "_") + ".cpp")).decode()
             if "common_flags.h" in sources:
                 sources += read(os.path.join(harness.SOURCE, "tools", "common_flags.h")).decode()
-            self.assertEqual(sorted(words.split()), sorted(part.split("(")[1].split(",")[0] for part in sources.splitlines()
-                                                           if part.startswith("DEFINE_")), "a flag is not tested here")
+            if "common_flags.h" in sources or "dialect_flag.h" in sources:
+                sources += read(os.path.join(harness.SOURCE, "tools", "dialect_flag.h")).decode()
+            defined = re.findall(r"^DEFINE_\w+\(\s*(\w+)", sources, re.MULTILINE)
+            self.assertEqual(sorted(words.split()), sorted(defined), "a flag is not tested here")
 
     def test_version(self):
         result = self.assert_success(run("train", "--version"))

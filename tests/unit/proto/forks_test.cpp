@@ -129,6 +129,18 @@ TEST(ForkText, OtherNamesAreWrittenAsIntels) {
                                                  "rampup_lr (line 1) became warmup_start_lr"}));
 }
 
+TEST(ForkText, WarmingUpByEitherName) {
+  const Scratch scratch;
+  const std::string path =
+      scratch.write("s", "rampup_interval: 5 rampup_lr: 0.125 min_lr: 0.5 plateau_winsize: 3");
+  const caffe::SolverParameter solver = read_solver(path, nullptr, {{}, true});
+  EXPECT_EQ(solver.warmup_iter(), 5);
+  EXPECT_EQ(solver.warmup_start_lr(), 0.125F);
+  EXPECT_EQ(solver.min_lr(), 0.5F);
+  EXPECT_EQ(solver.plateau_winsize(0), 3);
+  EXPECT_EQ(position_of(solver, "warmup_start_lr"), path + ":1");
+}
+
 TEST(ForkText, NothingOfCaffesIsTouched) {
   for (const char* text :
        {"",

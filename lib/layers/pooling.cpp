@@ -80,9 +80,8 @@ class PoolingOp final : public Op {
 
 class PoolingNdOp final : public Op {
  public:
-  PoolingNdOp(const PlanRequest& request, const PoolingNdShape& shape, const std::string& name)
-      : pooling_(request.device, shape, request.any_gradient() || request.tops.size() > 1,
-                 RandomStream(request.seed, stream_id(name))) {
+  PoolingNdOp(const PlanRequest& request, const PoolingNdShape& shape, RandomStream random)
+      : pooling_(request.device, shape, request.any_gradient() || request.tops.size() > 1, random) {
     workspace_bytes_ = pooling_.workspace_bytes();
     scratch_bytes_ = pooling_.scratch_bytes();
   }
@@ -181,7 +180,8 @@ class PoolingLayer final : public Layer {
     const Shape& bottom = request.bottoms[0];
     const Windows w = windows(bottom);
     if (is_fast(bottom)) return std::make_unique<PoolingOp>(request, planar_shape(bottom, w));
-    return std::make_unique<PoolingNdOp>(request, nd_shape(bottom, w), name());
+    return std::make_unique<PoolingNdOp>(request, nd_shape(bottom, w),
+                                         RandomStream(seed(), stream_id(name())));
   }
   bool backward_reads_bottom(int) const override { return is_mean_of_draws(); }
   bool backward_reads_top(int top) const override { return top == 0 && is_mean_of_draws(); }

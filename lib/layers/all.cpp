@@ -74,8 +74,7 @@ CREMA_MAKER(make_window_data);
 namespace {
 
 /// Types of Caffe that have no row yet.
-constexpr std::string_view kPlanned[] = {
-};
+constexpr std::string_view kPlanned[] = {};
 
 [[noreturn]] void refuse(const std::string& type) {
   require(!type.empty(), "the layer has no type");

@@ -283,6 +283,22 @@ class Test(LogTest):
         self.assertTrue(near(scores["Loss"][0], scores["loss"][0] + 0.25 * scores["distance"][0]), scores)
         self.assertEqual(list(scores), ["Loss", "accuracy", "distance", "loss"])
 
+    def test_debug_info_of_the_net(self):
+        write("debug_net.prototxt", "debug_info: true\n" + net())
+        plain = self.score(*self.MODEL, "--iterations", 2)
+        result = self.score("--model", "debug_net.prototxt", *self.MODEL[2:], "--iterations", 2)
+        shown = [line for line in result.log if line.startswith("    [")]
+        self.assertEqual(len([line for line in shown if "[Forward] Layer ip, top blob ip data: " in line]), 2)
+        self.assertEqual(len([line for line in shown if "[Forward] Layer ip, param blob 0 data: " in line]), 2)
+        self.assertFalse([line for line in shown if "[Backward]" in line])
+        self.assertEqual(self.scores(result), self.scores(plain))
+
+    def test_solver_with_test_epochs(self):
+        """Without test_iter the solver means every record once, also for this tool."""
+        write("epochs.prototxt", solver(max_iter=20, snapshot_prefix='"snap"', test_epochs=1))
+        result = self.score("--solver", "epochs.prototxt", "--snapshot", 20)
+        self.assertIn(f"Records: {RECORDS}, each once.", result.log)
+
     def test_fifty_iterations_by_default(self):
         result = self.score(*self.MODEL)
         self.assertIn("Running for 50 iterations.", result.log)

@@ -70,11 +70,7 @@ namespace {
 
 /// Types of Caffe that have no row yet.
 constexpr std::string_view kPlanned[] = {
-    "Filter",
-    "HDF5Output",
-    "ImageData",
-    "MemoryData",
-    "WindowData",
+    "Filter", "HDF5Output", "ImageData", "MemoryData", "WindowData",
 };
 
 [[noreturn]] void refuse(const std::string& type) {

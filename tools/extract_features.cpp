@@ -58,6 +58,7 @@ int run(const std::vector<std::string>& arguments) {
   }
   options.level = FLAGS_level;
   options.stages = FLAGS_stage;
+  options.dialect = dialect_flag();
   return crema::extract_features(options);
 }
 

@@ -69,7 +69,7 @@ int extract_features(const ExtractFeaturesOptions& options) {
   const std::set<std::string> different(options.databases.begin(), options.databases.end());
   require(different.size() == options.databases.size(), "two blobs have the same data base");
   NetOptions net_options;
-  const caffe::NetParameter definition = read_net(options.model);
+  const caffe::NetParameter definition = read_net(options.model, nullptr, {options.dialect});
   caffe::NetState state;
   state.set_phase(caffe::TEST);
   state.set_level(options.level);

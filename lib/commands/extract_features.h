@@ -6,6 +6,7 @@
 
 #include "caffe.pb.h"
 #include "commands/device_choice.h"
+#include "proto/fork_fields.h"
 
 namespace crema {
 
@@ -20,6 +21,7 @@ struct ExtractFeaturesOptions {
   DeviceChoice device;
   int level = 0;
   std::string stages;
+  Dialect dialect = Dialect::kDetect;
 };
 
 /// Runs the net in the TEST phase. Item number i of a blob becomes record `%010d` of its data base:

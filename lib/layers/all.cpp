@@ -73,9 +73,6 @@ CREMA_MAKER(make_window_data);
 
 namespace {
 
-/// Types of Caffe that have no row yet.
-constexpr std::string_view kPlanned[] = {};
-
 [[noreturn]] void refuse(const std::string& type) {
   require(!type.empty(), "the layer has no type");
   require(type != "Python",
@@ -83,10 +80,6 @@ constexpr std::string_view kPlanned[] = {};
           "its own in C++ (lib/layers) or build it from the layer types that there are");
   std::vector<std::string> names;
   for (const LayerType& row : layer_types()) names.emplace_back(row.type);
-  for (const std::string_view planned : kPlanned) {
-    require(type != planned, "layer type \"{}\" is known but not supported yet", type);
-    names.emplace_back(planned);
-  }
   fail("unknown layer type \"{}\"{}", type, did_you_mean(type, names));
 }
 

@@ -98,7 +98,6 @@ struct Cause {
   const char* meaning;
 };
 constexpr Cause kCauses[] = {
-    {"known but not supported yet", "a layer type to come"},
     {"is left out: phase is", "made for the other phase alone"},
     {"num_output is missing", "a template that DIGITS fills in"},
     {"a Python layer runs a user's Python code", "Python layer"},
@@ -111,6 +110,8 @@ constexpr Cause kCauses[] = {
     {"changes results and is not supported", "of a fork"},
     {"both bottoms must have the same number of values", "shape of an HDF5 source unknown"},
     {"the input must have at least 3 axes", "shape of an HDF5 source unknown"},
+    {"bottoms must have the same shape: bottom 0 is 32x18, bottom 1 is 32x18x1x1",
+     "from before blobs had other than 4 axes"},
 };
 
 const char* cause_of(const std::string& error) {

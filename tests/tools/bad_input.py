@@ -855,8 +855,9 @@ class Solvers(ToolTest):
             with self.subTest(field=field):
                 self.check(solver() + field, expected, at=field.split("\n")[-1].split(":")[0])
 
-    def test_rampup_is_called_otherwise(self):
-        self.check(solver() + "rampup_lr: 0.1", 'unknown field "rampup_lr"', "use warmup_start_lr")
+    def test_rampup_is_warmup(self):
+        self.check(solver() + "rampup_lr: 0.1", "warmup_start_lr is given without warmup_iter", at="rampup_lr")
+        self.check(solver() + "rampup_interval: -1", "warmup_iter", "cannot be negative", at="rampup_interval")
 
     def test_folder(self):
         os.mkdir("solver.prototxt")
@@ -1071,12 +1072,12 @@ class CommandLines(ToolTest):
             "convert-imageset": "gray shuffle seed backend resize_height resize_width check_size encoded encode_type "
                                 "skip_bad_records",
             "compute-image-mean": "backend",
-            "extract-features": "gpu devices threads level stage",
+            "extract-features": "gpu devices threads level stage dialect",
         }
         synopses = {
             "upgrade-net": "upgrade-net IN OUT",
             "upgrade-solver": "upgrade-solver IN OUT",
-            "convert-idx": "convert-idx IMAGES LABELS DB",
+            "convert-idx": "convert-idx [--pairs] IMAGES LABELS DB",
             "convert-imageset": "convert-imageset [flags] ROOT LIST DB",
             "compute-image-mean": "compute-image-mean [--backend lmdb|leveldb] DB [OUT]",
             "extract-features": "extract-features WEIGHTS NET BLOB,… DB,… BATCHES|all lmdb|leveldb [CPU|GPU] [ID]",

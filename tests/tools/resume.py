@@ -417,7 +417,7 @@ class Control(ToolTest):
                     process = harness.start("train", "--solver", "solver.prototxt", "--threads", THREADS, "--snapshot",
                                             "auto", stderr=log)
                 begun = self.newest()
-                after = generator.randrange(10, 90)
+                after = generator.randrange(5, 40)
                 self.wait_for(lambda: self.newest() >= begun + after or process.poll() is not None, "snapshots")
                 time.sleep(generator.random() * 0.02)
                 process.kill()

@@ -68,13 +68,9 @@ class ConcatLayer final : public Layer {
   const caffe::ConcatParameter& parameter() const { return definition().concat_param(); }
   bool single() const { return definition().bottom_size() == 1; }
   int axis(const Shape& bottom) const {
-    if (!parameter().has_concat_dim()) {
-      return axis_of(bottom, parameter().axis(), "concat_param.axis");
-    }
-    require(static_cast<std::int64_t>(parameter().concat_dim()) < bottom.axes(),
-            "concat_param.concat_dim: axis {} does not exist in a blob of {} axes ({})",
-            parameter().concat_dim(), bottom.axes(), bottom.str());
-    return static_cast<int>(parameter().concat_dim());
+    std::optional<std::uint32_t> older;
+    if (parameter().has_concat_dim()) older = parameter().concat_dim();
+    return axis_of(bottom, parameter().axis(), older, "concat_param", "concat_dim");
   }
 };
 

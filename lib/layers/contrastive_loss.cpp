@@ -15,7 +15,6 @@
 
 #include "base/error.h"
 #include "kernels/parallel_for.h"
-#include "layers/layer.h"
 #include "layers/loss.h"
 
 namespace crema {
@@ -103,9 +102,9 @@ class ContrastiveLossOp final : public Op {
   bool legacy_;
 };
 
-class ContrastiveLossLayer final : public Layer {
+class ContrastiveLossLayer final : public LossLayer {
  public:
-  using Layer::Layer;
+  using LossLayer::LossLayer;
 
   Inference infer(const std::vector<Shape>& bottoms) const override {
     require_same_items(bottoms);
@@ -128,10 +127,7 @@ class ContrastiveLossLayer final : public Layer {
     return std::make_unique<ContrastiveLossOp>(request.bottoms[0],
                                                definition().contrastive_loss_param());
   }
-  bool backward_reads_top(int) const override { return false; }
   bool differentiable(int bottom) const override { return bottom < 2; }
-  float default_loss_weight() const override { return 1; }
-  int anonymous_tops() const override { return 1; }
 };
 
 }  // namespace

@@ -6,7 +6,6 @@
 #include "base/error.h"
 #include "kernels/blas.h"
 #include "kernels/parallel_for.h"
-#include "layers/layer.h"
 #include "layers/loss.h"
 
 namespace crema {
@@ -51,9 +50,9 @@ class EuclideanLossOp final : public Op {
   double items_;
 };
 
-class EuclideanLossLayer final : public Layer {
+class EuclideanLossLayer final : public LossLayer {
  public:
-  using Layer::Layer;
+  using LossLayer::LossLayer;
 
   Inference infer(const std::vector<Shape>& bottoms) const override {
     require_same_items(bottoms);
@@ -69,8 +68,7 @@ class EuclideanLossLayer final : public Layer {
   std::unique_ptr<Op> plan(const PlanRequest& request) const override {
     return std::make_unique<EuclideanLossOp>(request);
   }
-  float default_loss_weight() const override { return 1; }
-  int anonymous_tops() const override { return 1; }
+  bool differentiable(int) const override { return true; }
 };
 
 }  // namespace

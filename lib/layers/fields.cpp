@@ -17,6 +17,15 @@ int axis_of(const Shape& shape, int axis, const char* field) {
   return with_context(field, [&] { return shape.canonical_axis(axis); });
 }
 
+int axis_of(const Shape& shape, int axis, std::optional<std::uint32_t> older_axis,
+            const char* message, const char* older) {
+  if (!older_axis) return axis_of(shape, axis, fmt::format("{}.axis", message).c_str());
+  require(static_cast<std::int64_t>(*older_axis) < shape.axes(),
+          "{}.{}: axis {} does not exist in a blob of {} axes ({})", message, older, *older_axis,
+          shape.axes(), shape.str());
+  return static_cast<int>(*older_axis);
+}
+
 ParamDef param_def(Shape shape, const caffe::FillerParameter& filler, const char* field) {
   with_context(field, [&] { check_filler(filler, shape); });
   return {std::move(shape), filler};

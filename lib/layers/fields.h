@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <optional>
 #include <string>
 
 #include "caffe.pb.h"
@@ -14,6 +15,11 @@ namespace crema {
 
 /// Caffe's axis rule (see Shape::canonical_axis) with the field's name in the error.
 int axis_of(const Shape& shape, int axis, const char* field);
+
+/// Likewise where the axis may be given by an older field instead (Concat, Slice); `message` and
+/// `older` name both.
+int axis_of(const Shape& shape, int axis, std::optional<std::uint32_t> older_axis,
+            const char* message, const char* older);
 
 /// A parameter to be filled, after a check of the filler whose errors name `field`.
 ParamDef param_def(Shape shape, const caffe::FillerParameter& filler, const char* field);

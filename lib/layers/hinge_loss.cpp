@@ -7,7 +7,6 @@
 //   dx = L/N * s where m > 0, else 0 (L1), or 2*L/N * s*m (L2); L is the gradient of the loss
 //
 // Scores: N x (all else are classes). Labels: one an item, checked. Crammer and Singer 2001.
-#include "layers/layer.h"
 #include "layers/loss.h"
 
 namespace crema {
@@ -69,9 +68,9 @@ class HingeLossOp final : public Op {
   bool squared_;
 };
 
-class HingeLossLayer final : public Layer {
+class HingeLossLayer final : public LossLayer {
  public:
-  using Layer::Layer;
+  using LossLayer::LossLayer;
 
   Inference infer(const std::vector<Shape>& bottoms) const override {
     require_item_labels(bottoms);
@@ -84,10 +83,6 @@ class HingeLossLayer final : public Layer {
         request.bottoms[0],
         definition().hinge_loss_param().norm() == caffe::HingeLossParameter::L2);
   }
-  bool backward_reads_top(int) const override { return false; }
-  bool differentiable(int bottom) const override { return bottom == 0; }
-  float default_loss_weight() const override { return 1; }
-  int anonymous_tops() const override { return 1; }
 };
 
 }  // namespace

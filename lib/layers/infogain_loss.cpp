@@ -100,9 +100,9 @@ class InfogainLossOp final : public SoftmaxLabelsOp {
   std::vector<float> matrix_, row_sums_;
 };
 
-class InfogainLossLayer final : public Layer {
+class InfogainLossLayer final : public LossLayer {
  public:
-  explicit InfogainLossLayer(const caffe::LayerParameter& definition) : Layer(definition) {
+  explicit InfogainLossLayer(const caffe::LayerParameter& definition) : LossLayer(definition) {
     require(!definition.loss_param().has_normalize(),
             "loss_param.normalize is not for InfogainLoss; use loss_param.normalization");
     if (definition.bottom_size() > 2) return;
@@ -138,9 +138,6 @@ class InfogainLossLayer final : public Layer {
   }
   bool backward_reads_bottom(int bottom) const override { return bottom == 2; }
   bool backward_reads_top(int top) const override { return top == 1; }
-  bool differentiable(int bottom) const override { return bottom == 0; }
-  float default_loss_weight() const override { return 1; }
-  int anonymous_tops() const override { return 1; }
 
  private:
   int axis() const { return definition().infogain_loss_param().axis(); }

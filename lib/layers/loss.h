@@ -6,9 +6,19 @@
 #include <vector>
 
 #include "caffe.pb.h"
-#include "layers/op.h"
+#include "layers/layer.h"
 
 namespace crema {
+
+/// A layer whose first top is part of what training minimises, by bottom 0.
+class LossLayer : public Layer {
+ public:
+  using Layer::Layer;
+
+  bool differentiable(int bottom) const override { return bottom == 0; }
+  float default_loss_weight() const final { return 1; }
+  int anonymous_tops() const final { return 1; }
+};
 
 using NormalizationMode = caffe::LossParameter::NormalizationMode;
 

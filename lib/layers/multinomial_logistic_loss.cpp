@@ -8,7 +8,6 @@
 // makes probabilities of are better given to SoftmaxWithLoss, whose gradient is bounded.
 #include <cmath>
 
-#include "layers/layer.h"
 #include "layers/loss.h"
 
 namespace crema {
@@ -54,9 +53,9 @@ class MultinomialLogisticLossOp final : public Op {
   double divisor_;
 };
 
-class MultinomialLogisticLossLayer final : public Layer {
+class MultinomialLogisticLossLayer final : public LossLayer {
  public:
-  using Layer::Layer;
+  using LossLayer::LossLayer;
 
   Inference infer(const std::vector<Shape>& bottoms) const override {
     require_item_labels(bottoms);
@@ -67,10 +66,6 @@ class MultinomialLogisticLossLayer final : public Layer {
   std::unique_ptr<Op> plan(const PlanRequest& request) const override {
     return std::make_unique<MultinomialLogisticLossOp>(request.bottoms[0]);
   }
-  bool backward_reads_top(int) const override { return false; }
-  bool differentiable(int bottom) const override { return bottom == 0; }
-  float default_loss_weight() const override { return 1; }
-  int anonymous_tops() const override { return 1; }
 };
 
 }  // namespace

@@ -13,7 +13,6 @@
 #include "base/error.h"
 #include "kernels/blas.h"
 #include "kernels/parallel_for.h"
-#include "layers/layer.h"
 #include "layers/loss.h"
 
 namespace crema {
@@ -86,9 +85,9 @@ class SigmoidCrossEntropyLossOp final : public Op {
   std::int64_t valid_ = 0;  ///< targets of the last forward pass that were not ignored
 };
 
-class SigmoidCrossEntropyLossLayer final : public Layer {
+class SigmoidCrossEntropyLossLayer final : public LossLayer {
  public:
-  using Layer::Layer;
+  using LossLayer::LossLayer;
 
   Inference infer(const std::vector<Shape>& bottoms) const override {
     require_same_items(bottoms);
@@ -103,10 +102,6 @@ class SigmoidCrossEntropyLossLayer final : public Layer {
     return std::make_unique<SigmoidCrossEntropyLossOp>(request.bottoms[0],
                                                        definition().loss_param());
   }
-  bool backward_reads_top(int) const override { return false; }
-  bool differentiable(int bottom) const override { return bottom == 0; }
-  float default_loss_weight() const override { return 1; }
-  int anonymous_tops() const override { return 1; }
 };
 
 }  // namespace

@@ -75,13 +75,9 @@ class SliceLayer final : public Layer {
   bool single() const { return tops() == 1; }
 
   int axis(const Shape& bottom) const {
-    if (!parameter().has_slice_dim()) {
-      return axis_of(bottom, parameter().axis(), "slice_param.axis");
-    }
-    require(static_cast<std::int64_t>(parameter().slice_dim()) < bottom.axes(),
-            "slice_param.slice_dim: axis {} does not exist in a blob of {} axes ({})",
-            parameter().slice_dim(), bottom.axes(), bottom.str());
-    return static_cast<int>(parameter().slice_dim());
+    std::optional<std::uint32_t> older;
+    if (parameter().has_slice_dim()) older = parameter().slice_dim();
+    return axis_of(bottom, parameter().axis(), older, "slice_param", "slice_dim");
   }
 
   std::int64_t end_of(int top, const Shape& bottom, int axis) const {

@@ -72,9 +72,9 @@ class SoftmaxLossOp final : public SoftmaxLabelsOp {
   }
 };
 
-class SoftmaxLossLayer final : public Layer {
+class SoftmaxLossLayer final : public LossLayer {
  public:
-  explicit SoftmaxLossLayer(const caffe::LayerParameter& definition) : Layer(definition) {
+  explicit SoftmaxLossLayer(const caffe::LayerParameter& definition) : LossLayer(definition) {
     note_engine(*this, definition.softmax_param().engine() == caffe::SoftmaxParameter::CUDNN,
                 "softmax_param.engine");
   }
@@ -91,9 +91,6 @@ class SoftmaxLossLayer final : public Layer {
   }
   bool backward_reads_bottom(int) const override { return false; }
   bool backward_reads_top(int top) const override { return top == 1; }
-  bool differentiable(int bottom) const override { return bottom == 0; }
-  float default_loss_weight() const override { return 1; }
-  int anonymous_tops() const override { return 1; }
 
  private:
   int axis() const { return definition().softmax_param().axis(); }

@@ -30,7 +30,7 @@ struct Batch {
   std::exception_ptr error;
 };
 
-class ReadAhead : public BatchReader {
+class ReadAhead final : public BatchReader {
  public:
   ReadAhead(std::unique_ptr<BatchSource> source, int batch_size, int depth)
       : source_(std::move(source)),

@@ -9,11 +9,10 @@
 // Gradient: the sum of the levels' gradients. He et al., "Spatial pyramid pooling in deep
 // convolutional networks", 2014.
 #include <algorithm>
-#include <cstring>
 
 #include "base/error.h"
 #include "kernels/blas.h"
-#include "kernels/parallel_for.h"
+#include "kernels/strided_copy.h"
 #include "layers/fields.h"
 #include "layers/layer.h"
 #include "layers/pooling_size.h"
@@ -96,15 +95,12 @@ class SppOp final : public Op {
     return static_cast<char*>(run.workspace) + level.workspace;
   }
   /// One row an item.
-  void copy_rows(const Device& device, std::int64_t length, const float* from,
-                 std::int64_t from_stride, float* to, std::int64_t to_stride) const {
-    parallel_for(
-        Cpu{}, device, levels_[0].shape.batch,
-        [=](std::int64_t row) {
-          std::memcpy(to + row * to_stride, from + row * from_stride,
-                      static_cast<std::size_t>(length) * sizeof(float));
-        },
-        length);
+  void copy_rows(Device& device, std::int64_t length, const float* from, std::int64_t from_stride,
+                 float* to, std::int64_t to_stride) const {
+    StridedCopy box;
+    box.add_axis(levels_[0].shape.batch, from_stride, to_stride);
+    box.add_axis(length, 1, 1);
+    strided_copy(device, box, from, to);
   }
 
   std::vector<Level> levels_;

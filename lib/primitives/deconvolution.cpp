@@ -2,10 +2,10 @@
 // lies on the other side, is added here.
 #include "primitives/deconvolution.h"
 
+#include <algorithm>
 #include <utility>
 
-#include "kernels/blas.h"
-#include "kernels/parallel_for.h"
+#include "primitives/channel_ops.h"
 #include "primitives/layouts.h"
 
 namespace crema {
@@ -13,18 +13,20 @@ namespace {
 
 class TransposedConvolution final : public Convolution {
  public:
-  TransposedConvolution(Device& device, ConvolutionShape shape, bool top_channels_last,
+  TransposedConvolution(Device& device, const ConvolutionShape& shape, bool top_channels_last,
                         std::unique_ptr<Convolution> convolution)
       : device_(device),
-        shape_(std::move(shape)),
-        positions_(Shape(shape_.out).count()),
-        top_channels_last_(top_channels_last),
+        has_bias_(shape.bias),
+        top_(top_axis(shape, top_channels_last)),
         convolution_(std::move(convolution)) {}
 
   void forward(const Tensor& bottom, const Tensor& weights, const Tensor& bias, const Tensor& top,
                void* scratch) override {
     convolution_->backward_bottom(bottom, weights, top, scratch);
-    if (shape_.bias) add_bias(bias.read(), top.update());
+    if (!has_bias_) return;
+    ChannelAffine map;
+    map.beta = bias.read();
+    channel_affine(device_, top_, map, top.read(), top.update());
   }
 
   void backward_bottom(const Tensor& top_gradient, const Tensor& weights,
@@ -40,47 +42,28 @@ class TransposedConvolution final : public Convolution {
                                     false, scratch);
     }
     if (!bias_gradient) return;
-    if (top_channels_last_) {
-      sum_rows(device_, shape_.batch * positions_, shape_.out_channels, top_gradient.read(),
-               accumulate_bias, bias_gradient.update());
-    } else {
-      if (!accumulate_bias) bias_gradient.fill_zero();
-      convolution_backward_params_loop<float>(device_, shape_, nullptr, top_gradient.read(),
-                                              nullptr, bias_gradient.update(), nullptr);
-    }
+    AffineGradients to;
+    to.beta = bias_gradient.update();
+    to.beta_accumulates = accumulate_bias;
+    channel_affine_gradients(device_, top_, nullptr, top_gradient.read(), to, scratch);
   }
 
-  std::size_t scratch_bytes() const override { return convolution_->scratch_bytes(); }
+  std::size_t scratch_bytes() const override {
+    return std::max(convolution_->scratch_bytes(), channel_scratch_bytes(top_));
+  }
   std::string engine() const override { return convolution_->engine(); }
 
  private:
-  void add_bias(const float* bias, float* top) const {
-    const std::int64_t channels = shape_.out_channels;
-    if (top_channels_last_) {
-      parallel_ranges(device_, shape_.batch * positions_, channels,
-                      [=](std::int64_t begin, std::int64_t end) {
-                        for (std::int64_t row = begin; row < end; ++row) {
-                          float* const y = top + row * channels;
-                          for (std::int64_t o = 0; o < channels; ++o) y[o] += bias[o];
-                        }
-                      });
-    } else {
-      const std::int64_t positions = positions_;
-      parallel_ranges(device_, shape_.batch * channels, positions,
-                      [=](std::int64_t begin, std::int64_t end) {
-                        for (std::int64_t row = begin; row < end; ++row) {
-                          const float b = bias[row % channels];
-                          float* const y = top + row * positions;
-                          for (std::int64_t i = 0; i < positions; ++i) y[i] += b;
-                        }
-                      });
-    }
+  /// Where the channels of a top lie.
+  static ChannelAxis top_axis(const ConvolutionShape& shape, bool channels_last) {
+    const std::int64_t positions = Shape(shape.out).count();
+    return channels_last ? ChannelAxis{shape.batch * positions, shape.out_channels, 1}
+                         : ChannelAxis{shape.batch, shape.out_channels, positions};
   }
 
   Device& device_;
-  ConvolutionShape shape_;
-  std::int64_t positions_;
-  bool top_channels_last_;
+  bool has_bias_;
+  ChannelAxis top_;
   std::unique_ptr<Convolution> convolution_;
 };
 

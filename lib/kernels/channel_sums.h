@@ -153,8 +153,9 @@ template <class Terms, int kVectors>
 template <class Terms>
 void sum_columns(const ChannelPieces& pieces, const float* a, const float* b, std::int64_t piece,
                  std::int64_t first, std::int64_t width, double* sums) {
-  // So few rows at a time that the next strip finds them in the cache.
-  constexpr std::int64_t kRows = 16;
+  // So few rows at a time that the next strip finds them in the nearest cache, even where rows lie
+  // a power of two apart and so share its sets.
+  constexpr std::int64_t kRows = 4;
   const std::int64_t channels = pieces.axis.channels;
   const std::int64_t end = pieces.outer_end(piece);
   for (std::int64_t o = pieces.outer_begin(piece); o < end; o += kRows) {

@@ -15,7 +15,6 @@ std::vector<Record> pointwise_records() {
       {"Clip", "",
        [](Random& r) {
          const double low = r.real(-1, 0), high = r.real(0, 1);
-         // As the field rounds them.
          return Draw{fmt::format("clip_param {{ min: {} max: {} }}", low, high),
                      {r.values(r.shape(1, 5), -2, 2, {low, high})}};
        }},

@@ -49,8 +49,8 @@ struct Draw {
   std::vector<Blob> bottoms;
   std::vector<Blob> params = {};  ///< spread from -1 to 1 if there are none here
   int tops = 1;
-  int tops_with_gradient = 1 << 20;  ///< those after that many get none
-  std::vector<int> constants = {};   ///< parameters that by design have no gradient
+  int tops_with_gradient = kMany;   ///< those after that many get none
+  std::vector<int> constants = {};  ///< parameters that by design have no gradient
 };
 
 struct Record {

@@ -1,41 +1,14 @@
-// Float products are oneDNN's; sums are our own, because they must come out the same each time for
-// a given number of threads and keep double precision where floats would lose it.
+// Sums are our own, because they must come out the same each time for a given number of threads and
+// keep double precision where floats would lose it.
 #include "kernels/blas.h"
-
-#include <dnnl.h>
 
 #include <algorithm>
 #include <vector>
 
-#include "base/error.h"
 #include "kernels/parallel_for.h"
-#include "kernels/thread_scope.h"
 
 namespace crema {
 namespace {
-
-/// C = beta * C; beta 0 overwrites.
-template <class T>
-void scale_matrix(std::int64_t m, std::int64_t n, T beta, T* c, std::int64_t ldc) {
-  if (beta == T(1)) return;
-  for (std::int64_t i = 0; i < m; ++i) {
-    T* const row = c + i * ldc;
-    for (std::int64_t j = 0; j < n; ++j) row[j] = beta == T(0) ? T(0) : beta * row[j];
-  }
-}
-
-/// op(A) in row-major order without gaps.
-std::vector<double> packed(Transpose transposed, std::int64_t rows, std::int64_t columns,
-                           const double* a, std::int64_t lda) {
-  std::vector<double> result(static_cast<std::size_t>(rows * columns));
-  for (std::int64_t i = 0; i < rows; ++i) {
-    for (std::int64_t j = 0; j < columns; ++j) {
-      result[static_cast<std::size_t>(i * columns + j)] =
-          transposed == Transpose::kYes ? a[j * lda + i] : a[i * lda + j];
-    }
-  }
-  return result;
-}
 
 // Sums are cut into one piece a thread of the device and added in the order of the pieces, so that
 // they depend on the number of threads but not on which thread came first.
@@ -102,48 +75,6 @@ void add_rows(std::int64_t rows, std::int64_t n, const float* x, double* sums) {
 }
 
 }  // namespace
-
-void gemm(const Device& device, Transpose a_transposed, Transpose b_transposed, std::int64_t m,
-          std::int64_t n, std::int64_t k, float alpha, const float* a, std::int64_t lda,
-          const float* b, std::int64_t ldb, float beta, float* c, std::int64_t ldc) {
-  if (m <= 0 || n <= 0) return;
-  if (k <= 0 || alpha == 0) {
-    scale_matrix(m, n, beta, c, ldc);
-    return;
-  }
-  const ThreadScope threads(device);
-  const dnnl_status_t status =
-      dnnl_sgemm(static_cast<char>(a_transposed), static_cast<char>(b_transposed), m, n, k, alpha,
-                 a, lda, b, ldb, beta, c, ldc);
-  require(status != dnnl_out_of_memory, "out of memory in a matrix product");
-  CREMA_ASSERT(status == dnnl_success);
-}
-
-void gemm(const Device& device, Transpose a_transposed, Transpose b_transposed, std::int64_t m,
-          std::int64_t n, std::int64_t k, double alpha, const double* a, std::int64_t lda,
-          const double* b, std::int64_t ldb, double beta, double* c, std::int64_t ldc) {
-  if (m <= 0 || n <= 0) return;
-  scale_matrix(m, n, beta, c, ldc);
-  if (k <= 0 || alpha == 0) return;
-  const std::vector<double> left = packed(a_transposed, m, k, a, lda);
-  const std::vector<double> right = packed(b_transposed, k, n, b, ldb);
-  const double* const rows = left.data();
-  const double* const columns = right.data();
-  constexpr std::int64_t kBlock = 64;  // rows of B that stay in the cache while rows of C pass
-  parallel_ranges(device, m, n * k, [=](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t first = 0; first < k; first += kBlock) {
-      const std::int64_t last = std::min(first + kBlock, k);
-      for (std::int64_t i = begin; i < end; ++i) {
-        double* const to = c + i * ldc;
-        for (std::int64_t p = first; p < last; ++p) {
-          const double factor = alpha * rows[i * k + p];
-          const double* const from = columns + p * n;
-          for (std::int64_t j = 0; j < n; ++j) to[j] += factor * from[j];
-        }
-      }
-    }
-  });
-}
 
 void axpy(const Device& device, std::int64_t n, float a, const float* x, float* y) {
   parallel_for(Cpu{}, device, n, [=](std::int64_t i) { y[i] += a * x[i]; });

@@ -69,7 +69,7 @@ void fill_uniform(const Device& device, float low, float high, std::int64_t coun
 /// is never that of 0.
 void normal_pair(std::uint32_t radius_bits, std::uint32_t angle_bits, float* pair) {
   const float u = (static_cast<float>(radius_bits) + 1.0f) * 0x1p-32f;
-  const float radius = std::sqrt(-2.0f * std::log(std::min(u, 1.0f)));
+  const float radius = std::sqrt(-2.0f * std::log(std::min<float>(u, 1)));
   const float angle = 2 * std::numbers::pi_v<float> * philox_uniform(angle_bits);
   pair[0] = radius * std::cos(angle);
   pair[1] = radius * std::sin(angle);

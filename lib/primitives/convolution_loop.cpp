@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "kernels/blas.h"
+#include "kernels/instantiate.h"
 #include "kernels/parallel_for.h"
 #include "primitives/im2col.h"
 #include "primitives/layouts.h"
@@ -282,8 +283,7 @@ void convolution_backward_params_loop(const Device& device, const ConvolutionSha
                                                  const T*, T*, T*);                                \
   template void convolution_backward_params_loop(const Device&, const ConvolutionShape&, const T*, \
                                                  const T*, T*, T*, T*)
-CREMA_INSTANTIATE(float);
-CREMA_INSTANTIATE(double);
+CREMA_FLOAT_AND_DOUBLE(CREMA_INSTANTIATE);
 #undef CREMA_INSTANTIATE
 
 }  // namespace crema

@@ -2,6 +2,7 @@
 // col2im needs no atomic sums. Compiled twice (kernels/device_tags.h).
 #include "primitives/im2col.h"
 
+#include "kernels/instantiate.h"
 #include "kernels/loop_registry.h"
 #include "kernels/parallel_for.h"
 #include "primitives/column_rows.h"
@@ -113,8 +114,7 @@ ColumnShape::ColumnShape(const ConvolutionShape& shape) : channels(shape.in_chan
 #define CREMA_INSTANTIATE(T)                                                  \
   template void im2col<Cpu>(const Device&, const ColumnShape&, const T*, T*); \
   template void col2im<Cpu>(const Device&, const ColumnShape&, const T*, T*)
-CREMA_INSTANTIATE(float);
-CREMA_INSTANTIATE(double);
+CREMA_FLOAT_AND_DOUBLE(CREMA_INSTANTIATE);
 #undef CREMA_INSTANTIATE
 
 #endif

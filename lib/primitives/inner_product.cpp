@@ -2,7 +2,10 @@
 // cache.
 #include "primitives/inner_product.h"
 
+#include <algorithm>
+
 #include "kernels/blas.h"
+#include "kernels/instantiate.h"
 #include "kernels/parallel_for.h"
 
 namespace crema {
@@ -42,18 +45,17 @@ void finish_rows(const Device& device, std::int64_t m, std::int64_t n, const T* 
   }
 }
 
-/// y[j] += sum of the rows of x.
-void add_sum_rows(const Device& device, std::int64_t m, std::int64_t n, const float* x,
-                  bool accumulate, float* y) {
-  sum_rows(device, m, n, x, accumulate, y);
-}
-void add_sum_rows(const Device&, std::int64_t m, std::int64_t n, const double* x, bool accumulate,
-                  double* y) {
-  if (!accumulate) {
-    for (std::int64_t j = 0; j < n; ++j) y[j] = 0;
-  }
-  for (std::int64_t i = 0; i < m; ++i) {
-    for (std::int64_t j = 0; j < n; ++j) y[j] += x[i * n + j];
+/// y[j] (+)= sum of the rows of x.
+template <class T>
+void add_sum_rows(const Device& device, std::int64_t m, std::int64_t n, const T* x, bool accumulate,
+                  T* y) {
+  if constexpr (std::is_same_v<T, float>) {
+    sum_rows(device, m, n, x, accumulate, y);
+  } else {
+    if (!accumulate) std::fill_n(y, n, T(0));
+    for (std::int64_t i = 0; i < m; ++i) {
+      for (std::int64_t j = 0; j < n; ++j) y[j] += x[i * n + j];
+    }
   }
 }
 
@@ -61,7 +63,8 @@ void add_sum_rows(const Device&, std::int64_t m, std::int64_t n, const double* x
 
 template <class T>
 void inner_product_forward(const Device& device, const InnerProductShape& shape, const T* bottom,
-                           const T* weights, const T* bias, bool relu, T slope, T* top) {
+                           const T* weights, const T* bias, bool relu,
+                           std::type_identity_t<T> slope, T* top) {
   const auto [m, n, k, transposed] = shape;
   gemm(device, Transpose::kNo, transposed ? Transpose::kNo : Transpose::kYes, m, n, k, T(1), bottom,
        k, weights, transposed ? n : k, T(0), top, n);
@@ -109,8 +112,7 @@ void inner_product_backward_params(const Device& device, const InnerProductShape
                                               const T*, T*);                                       \
   template void inner_product_backward_params(const Device&, const InnerProductShape&, const T*,   \
                                               const T*, bool, T*, bool, T*)
-CREMA_INSTANTIATE(float);
-CREMA_INSTANTIATE(double);
+CREMA_FLOAT_AND_DOUBLE(CREMA_INSTANTIATE);
 #undef CREMA_INSTANTIATE
 
 }  // namespace crema

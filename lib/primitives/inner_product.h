@@ -1,6 +1,8 @@
 // Inner product: y (m x n) = x (m x k) * W^T + b, W (n x k), or (k x n) when `transposed`.
 #pragma once
 
+#include <type_traits>
+
 #include "tensor/tensor.h"
 
 namespace crema {
@@ -14,7 +16,8 @@ struct InnerProductShape {
 /// may be null.
 template <class T>
 void inner_product_forward(const Device& device, const InnerProductShape& shape, const T* bottom,
-                           const T* weights, const T* bias, bool relu, T slope, T* top);
+                           const T* weights, const T* bias, bool relu,
+                           std::type_identity_t<T> slope, T* top);
 template <class T>
 void inner_product_backward_bottom(const Device& device, const InnerProductShape& shape,
                                    const T* top_gradient, const T* weights, T* bottom_gradient);

@@ -2,6 +2,7 @@
 // (kernels/device_tags.h).
 #include <cmath>
 
+#include "kernels/instantiate.h"
 #include "kernels/loop_registry.h"
 #include "kernels/parallel_for.h"
 #include "primitives/lrn.h"
@@ -95,8 +96,7 @@ void lrn_backward_loop(const Device& device, const LrnShape& shape, const T* bot
 #define CREMA_INSTANTIATE(T)                                                    \
   template void lrn_forward_loop(const Device&, const LrnShape&, const T*, T*); \
   template void lrn_backward_loop(const Device&, const LrnShape&, const T*, const T*, T*)
-CREMA_INSTANTIATE(float);
-CREMA_INSTANTIATE(double);
+CREMA_FLOAT_AND_DOUBLE(CREMA_INSTANTIATE);
 #undef CREMA_INSTANTIATE
 
 #endif

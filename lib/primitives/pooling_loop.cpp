@@ -2,6 +2,7 @@
 // (kernels/device_tags.h).
 #include <cfloat>
 
+#include "kernels/instantiate.h"
 #include "kernels/loop_registry.h"
 #include "kernels/parallel_for.h"
 #include "primitives/pooling_loops.h"
@@ -105,8 +106,7 @@ void pooling_backward_loop(const Device& device, const PoolingShape& shape, cons
                                      std::int32_t*);                                   \
   template void pooling_backward_loop(const Device&, const PoolingShape&, const T*,    \
                                       const std::int32_t*, T*)
-CREMA_INSTANTIATE(float);
-CREMA_INSTANTIATE(double);
+CREMA_FLOAT_AND_DOUBLE(CREMA_INSTANTIATE);
 #undef CREMA_INSTANTIATE
 
 #endif

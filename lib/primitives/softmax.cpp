@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "kernels/instantiate.h"
 #include "kernels/loop_registry.h"
 #include "kernels/parallel_for.h"
 
@@ -75,12 +76,11 @@ void softmax_backward(const Device& device, const SoftmaxShape& shape, const T* 
   loops::softmax_backward<Cpu>(device, shape, top, top_gradient, bottom_gradient);
 }
 
-template void softmax_forward(const Device&, const SoftmaxShape&, const float*, float*);
-template void softmax_forward(const Device&, const SoftmaxShape&, const double*, double*);
-template void softmax_backward(const Device&, const SoftmaxShape&, const float*, const float*,
-                               float*);
-template void softmax_backward(const Device&, const SoftmaxShape&, const double*, const double*,
-                               double*);
+#define CREMA_INSTANTIATE(T)                                                       \
+  template void softmax_forward(const Device&, const SoftmaxShape&, const T*, T*); \
+  template void softmax_backward(const Device&, const SoftmaxShape&, const T*, const T*, T*)
+CREMA_FLOAT_AND_DOUBLE(CREMA_INSTANTIATE);
+#undef CREMA_INSTANTIATE
 
 #endif
 

@@ -65,9 +65,20 @@ std::vector<Blob> spread_gradients(const Layer& layer, const std::vector<Blob>& 
 void expect_near(const Blob& actual, const Blob& expected, double tolerance, const char* what);
 
 /// In place = not in place, any number of threads, every layout = plain, views = copies,
-/// accumulated = started at 0 plus what was there, no gradient from above = zero gradient; then
-/// finite differences with step `h` for all differentiable bottoms and all parameters. h 0: no
-/// finite differences.
+/// accumulated = started at 0 plus what was there, no gradient from above = zero gradient.
+void check_forms(const Layer& layer, const std::vector<Blob>& bottoms,
+                 const std::vector<Blob>& params, const std::vector<Blob>& top_gradients,
+                 double tolerance);
+
+/// The gradient of the sum of top_gradient * top by a bottom or parameter, by central differences
+/// with step `h`. `top_gradients` may be as for run().
+Blob differences(const Layer& layer, std::vector<Blob> bottoms, std::vector<Blob> params,
+                 const std::vector<Blob>& top_gradients, bool by_param, std::size_t which,
+                 double h);
+
+/// check_forms(), then finite differences with step `h` for all differentiable bottoms and all
+/// parameters. h 0: no finite differences. In float they find coarse errors only;
+/// tests/unit/layers_double has the sharp ones.
 void check_layer(const std::string& text, const std::vector<Blob>& bottoms,
                  const std::vector<Blob>& params, double h = 1e-2, double tolerance = 2e-3);
 

@@ -4,6 +4,8 @@
 //   y[i] = x[i + offset]        dx = dy at the crop, 0 elsewhere
 //
 // Bottom 1 is a shape only: its values are not read and it gets no gradient.
+#include <numeric>
+
 #include "base/error.h"
 #include "kernels/strided_copy.h"
 #include "layers/fields.h"
@@ -32,8 +34,8 @@ class CropOp final : public Op {
     const auto bottom_strides = strides_of(request.bottoms[0], request.bottom_layouts[0]);
     const auto top_strides = strides_of(top, request.top_layouts[0]);
     // From the outermost axis in memory to the innermost.
-    std::vector<int> order;
-    for (int axis = 0; axis < top.axes(); ++axis) order.push_back(axis);
+    std::vector<int> order(static_cast<std::size_t>(top.axes()));
+    std::iota(order.begin(), order.end(), 0);
     if (is_channels_last(request.bottom_layouts[0])) {
       order.erase(order.begin() + 1);
       order.push_back(1);
@@ -123,8 +125,8 @@ class CropLayer final : public Layer {
             "give one for all or one for each",
             given, cropped, first, bottom.str());
     std::vector<std::int64_t> offsets(static_cast<std::size_t>(bottom.axes()), 0);
-    for (int i = 0; i < cropped && given > 0; ++i) {
-      offsets[static_cast<std::size_t>(first + i)] = parameter().offset(given == 1 ? 0 : i);
+    for (int axis = first; axis < bottom.axes() && given > 0; ++axis) {
+      offsets[static_cast<std::size_t>(axis)] = parameter().offset(given == 1 ? 0 : axis - first);
     }
     return offsets;
   }

@@ -125,12 +125,21 @@ TEST(DetectionOutput, NoImagesAndNoPriors) {
               {{0, -1, -1, -1, -1, -1, -1}});
 }
 
+TEST(DetectionOutput, TheMostThatItCanFind) {
+  const auto most = [](const std::string& fields) {
+    return make(layer("num_classes: 3 " + fields))->infer({{2, 12}, {2, 9}, {1, 2, 12}}).tops[0];
+  };
+  EXPECT_EQ(most(""), Shape({1, 1, 2 * 9, 7}));
+  EXPECT_EQ(most("nms_param { top_k: 2 }"), Shape({1, 1, 2 * 6, 7}));
+  EXPECT_EQ(most("keep_top_k: 4"), Shape({1, 1, 2 * 4, 7}));
+  EXPECT_EQ(most("keep_top_k: 0"), Shape({1, 1, 2, 7}));
+}
+
 TEST(DetectionOutput, Errors) {
   const auto error = [](const std::string& fields, const std::vector<Shape>& bottoms) {
     return infer_error(layer(fields), bottoms);
   };
   const std::vector<Shape> good = {{2, 12}, {2, 9}, {1, 2, 12}};
-  EXPECT_EQ(error("num_classes: 3", good), "");
   EXPECT_EQ(error("", good),
             "detection_output_param.num_classes must be given: the number of classes, with the "
             "background");

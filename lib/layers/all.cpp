@@ -23,6 +23,7 @@ CREMA_MAKER(make_convolution);
 CREMA_MAKER(make_crop);
 CREMA_MAKER(make_data);
 CREMA_MAKER(make_deconvolution);
+CREMA_MAKER(make_detection_output);
 CREMA_MAKER(make_dropout);
 CREMA_MAKER(make_dummy_data);
 CREMA_MAKER(make_eltwise);
@@ -48,9 +49,11 @@ CREMA_MAKER(make_memory_data);
 CREMA_MAKER(make_multinomial_logistic_loss);
 CREMA_MAKER(make_mvn);
 CREMA_MAKER(make_parameter);
+CREMA_MAKER(make_permute);
 CREMA_MAKER(make_pooling);
 CREMA_MAKER(make_power);
 CREMA_MAKER(make_prelu);
+CREMA_MAKER(make_prior_box);
 CREMA_MAKER(make_reduction);
 CREMA_MAKER(make_relu);
 CREMA_MAKER(make_reshape);
@@ -121,6 +124,10 @@ const std::vector<LayerType>& layer_types() {
       {"Deconvolution", make_deconvolution, 1, kMany, 1, kMany, "convolution_param",
        "The transpose of a convolution: enlarges images with learned or bilinear filters.", "",
        true},
+      {"DetectionOutput", make_detection_output, 3, 3, 1, 1, "detection_output_param",
+       "The objects that were found, from offsets, scores and prior boxes: one row each.",
+       "Not in BVLC Caffe: of SSD's, NVIDIA's and Intel's Caffe. Where nothing is found there is "
+       "one row an image: its number, then -1. Nothing is drawn or written to files."},
       {"Dropout", make_dropout, 1, 1, 1, 1, "dropout_param",
        "Zeroes random values in training, to keep features from relying on each other."},
       {"DummyData", make_dummy_data, 0, 0, 1, kMany, "dummy_data_param",
@@ -191,6 +198,9 @@ const std::vector<LayerType>& layer_types() {
        "A learned array as a top of its own.",
        "Gradients add up over iter_size and over layers that share the parameter, as those of all "
        "other types do; in Caffe only the last one remains."},
+      {"Permute", make_permute, 1, 1, 1, 1, "permute_param", "The axes in another order.",
+       "Not in BVLC Caffe: of SSD's, NVIDIA's and Intel's Caffe. An order of nothing but the axes "
+       "as they are copies nothing."},
       {"Pooling", make_pooling, 1, 1, 1, 2, "pooling_param",
        "The maximum or average of every window, or an element drawn from it.",
        "STOCHASTIC works on the CPU too, with padding as in MAX, and has a gradient in the TEST "
@@ -201,6 +211,9 @@ const std::vector<LayerType>& layer_types() {
        "Where shift + scale * x is 0 the gradient is right for all powers; Caffe gives NaN unless "
        "the power is 1 or 2. In place the gradient is right; Caffe's is taken at the wrong "
        "values."},
+      {"PriorBox", make_prior_box, 2, 2, 1, 1, "prior_box_param",
+       "Boxes of fixed sizes and forms around each position of a feature map.",
+       "Not in BVLC Caffe: of SSD's, NVIDIA's and Intel's Caffe."},
       {"RNN", make_rnn, 2, 4, 1, 2, "recurrent_param",
        "A plain recurrent net over time steps, with sequences side by side.",
        "The number of time steps may change from pass to pass. The state that is carried on starts "

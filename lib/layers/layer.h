@@ -88,9 +88,9 @@ class Layer {
   /// and place.
   virtual Inference infer(const std::vector<Shape>& bottoms) const = 0;
 
-  /// Filter alone: the sizes of its tops depend on what its bottoms hold. infer() gives the largest
-  /// that they can have; actual_tops(), once the bottoms are there, the true ones, for which the
-  /// layers that follow are planned again. All layouts of such a net are plain.
+  /// Filter, DetectionOutput: the tops' sizes depend on what the bottoms hold. infer() gives the
+  /// most that they can be, actual_tops(), once the bottoms are there, the true ones, for which
+  /// layers that follow are planned again. From such a layer on all layouts are plain.
   virtual bool tops_depend_on_data() const { return false; }
   virtual std::vector<Shape> actual_tops(const std::vector<Tensor>& /*bottoms*/) const;
 

@@ -41,7 +41,6 @@ class Chooser {
         fixed_(fixed),
         chosen_(graph.params.size(), 0),
         plain_only_(graph.params.size(), 0) {
-    for (const Node& node : graph.nodes) sizes_change_ |= node.layer->tops_depend_on_data();
     find_plain_only();
   }
 
@@ -49,6 +48,7 @@ class Chooser {
     std::vector<Node> nodes = std::move(graph_.nodes);
     graph_.nodes.clear();
     for (Node& node : nodes) {
+      sizes_change_ |= node.layer->tops_depend_on_data();
       if (!node.fused_away) {
         with_context([&] { return node.where(); }, [&] { apply(node, best_choice(node)); });
       }
@@ -64,12 +64,15 @@ class Chooser {
   /// Shared parameters whose users would not agree on another layout than the plain one.
   void find_plain_only() {
     std::vector<const Node*> first_user(graph_.params.size(), nullptr);
+    bool sizes_change = false;
     for (const Node& node : graph_.nodes) {
+      sizes_change |= node.layer->tops_depend_on_data();
       for (std::size_t i = 0; i < node.params.size(); ++i) {
         const auto index = static_cast<std::size_t>(node.params[i]);
         const Node*& first = first_user[index];
         if (first == nullptr) first = &node;
-        if (!(node.param_shapes[i] == graph_.params[index].shape) || !agree(*first, node)) {
+        if (!(node.param_shapes[i] == graph_.params[index].shape) || !agree(*first, node) ||
+            sizes_change) {
           plain_only_[index] = 1;
         }
       }
@@ -216,7 +219,7 @@ class Chooser {
   Device& device_;
   const std::map<int, Layout>& fixed_;
   std::vector<char> chosen_, plain_only_;
-  bool sizes_change_ = false;  ///< some layer's tops depend on data
+  bool sizes_change_ = false;  ///< of some layer up to here, tops depend on data
   std::map<int, bool> owned_;
 };
 

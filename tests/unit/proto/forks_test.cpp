@@ -431,10 +431,24 @@ TEST_F(ForkBinary, NumbersThatBvlcHasOtherwise) {
 }
 
 TEST_F(ForkBinary, LayersOfForks) {
-  unknown(layer("p", "Permute"))->AddLengthDelimited(202, "\x08\x01");
+  unknown(layer("p", "Normalize"))->AddLengthDelimited(206, "\x08\x01");
   EXPECT_EQ(error(), file() +
-                         ": layer \"p\": permute_param of NVIDIA Caffe (NVCaffe) and Intel Caffe "
+                         ": layer \"p\": norm_param of NVIDIA Caffe (NVCaffe) and Intel Caffe "
                          "changes results and is not supported");
+}
+
+TEST_F(ForkBinary, LayersOfSsd) {
+  // Both forks have them with the same numbers.
+  unknown(layer("p", "Permute"))->AddLengthDelimited(202, "\x08\x02");
+  EXPECT_EQ(read().layer(0).permute_param().order(0), 2U);
+  net_.Clear();
+  auto* unread = unknown(layer("d", "DetectionOutput")->mutable_detection_output_param());
+  unread->AddVarint(10, 1);
+  unread->AddLengthDelimited(12, "video.avi");
+  const caffe::NetParameter net = read();
+  EXPECT_TRUE(
+      unknown(const_cast<caffe::DetectionOutputParameter*>(&net.layer(0).detection_output_param()))
+          ->empty());
 }
 
 TEST(ForkTable, Dialects) {

@@ -1,4 +1,5 @@
-// The schema is Caffe's, field by field: tests/data/caffe-proto.tsv lists the facts.
+// The schema is Caffe's, field by field: tests/data/caffe-proto.tsv lists the facts, and
+// caffe-proto-ssd.tsv those of the layers for SSD that only forks have.
 #include <google/protobuf/descriptor.h>
 #include <gtest/gtest.h>
 
@@ -89,18 +90,23 @@ void add(const Descriptor& message, std::set<std::string>* rows) {
   }
 }
 
-TEST(Schema, IsThatOfCaffe) {
-  std::set<std::string> expected;
-  std::ifstream in(CREMA_TEST_DATA "/caffe-proto.tsv");
-  ASSERT_TRUE(in.good());
+void read_rows(const std::string& file, std::set<std::string>* rows) {
+  std::ifstream in(file);
+  ASSERT_TRUE(in.good()) << file;
   std::string line;
   std::getline(in, line);
   while (std::getline(in, line)) {
     // Trailing empty cells may be missing.
     while (std::count(line.begin(), line.end(), '\t') < 5) line += '\t';
-    expected.insert(line);
+    rows->insert(line);
   }
+}
+
+TEST(Schema, IsThatOfCaffe) {
+  std::set<std::string> expected;
+  read_rows(CREMA_TEST_DATA "/caffe-proto.tsv", &expected);
   ASSERT_GT(expected.size(), 500u);
+  read_rows(CREMA_TEST_DATA "/caffe-proto-ssd.tsv", &expected);
 
   std::set<std::string> actual;
   const FileDescriptor& file = *caffe::NetParameter::descriptor()->file();

@@ -59,8 +59,8 @@ const BadText kBadTexts[] = {
      "n.prototxt:1:19: layer \"c\": unknown field \"center_loss_param\" in a layer; is the net "
      "made "
      "for a fork of Caffe?"},
-    {"a field of two forks", "layer { name: \"p\" type: \"Permute\"\n permute_param { order: 0 } }",
-     "n.prototxt:2:2: layer \"p\" (Permute): unknown field \"permute_param\" in a layer; it is a "
+    {"a field of two forks", "layer { name: \"p\" type: \"Normalize\"\n norm_param { } }",
+     "n.prototxt:2:2: layer \"p\" (Normalize): unknown field \"norm_param\" in a layer; it is a "
      "field "
      "of NVIDIA Caffe (NVCaffe) and Intel Caffe that changes results and is not supported"},
     {"a fork's field within a parameter",

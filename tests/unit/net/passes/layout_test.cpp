@@ -94,6 +94,25 @@ TEST(LayoutTest, BranchesMeetChannelsLast) {
   EXPECT_TRUE(is_channels_last(value_of(graph, "cat").layout));
 }
 
+// What comes before a layer whose tops depend on data keeps its layouts.
+TEST(LayoutTest, AllIsPlainFromALayerOnWhoseTopsDependOnData) {
+  const std::string filter =
+      "layer { name: \"f\" type: \"Filter\" bottom: \"a\" bottom: \"s\" top: \"f\" }";
+  const auto shared = [](const char* name) {
+    return std::string("param { name: \"") + name + "\" } param { lr_mult: 1 }";
+  };
+  Graph graph = planned(input_layer("data", "8x1x32x32") + input_layer("s", "8") +
+                        conv("a", "data", 16, 3) + filter + conv("b", "f", 16, 3));
+  EXPECT_THAT(reorders(graph), ElementsAre("a (channels-last to plain)"));
+  EXPECT_TRUE(is_channels_last(value_of(graph, "a").layout));
+  EXPECT_TRUE(value_of(graph, "b").layout.is_plain());
+  // Weights that are used on both sides are plain, as the later user wants them.
+  graph =
+      planned(input_layer("data", "8x16x8x8") + input_layer("s", "8") +
+              conv("a", "data", 16, 1, shared("w")) + filter + conv("b", "f", 16, 1, shared("w")));
+  for (const ParamNode& param : graph.params) EXPECT_TRUE(param.layout.is_plain());
+}
+
 TEST(LayoutTest, ALayerThatTakesPlainOnlyGetsAReorder) {
   const Graph graph = planned(input_layer("data", "8x1x32x32") + conv("a", "data", 16, 3) +
                                   "layer { name: \"n\" type: \"LRN\" bottom: \"a\" top: \"n\" "

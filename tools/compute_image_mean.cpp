@@ -37,7 +37,7 @@ int run(const std::vector<std::string>& arguments) {
                        : FLAGS_backend.empty() ? caffe::DataParameter::LMDB
                                                : crema::backend_named(FLAGS_backend);
   // Hours may go by before it is needed.
-  if (arguments.size() > 1) crema::require_writable_folder(arguments[1], arguments[1]);
+  if (arguments.size() > 1) crema::require_writable_file(arguments[1]);
   const auto reader = crema::open_database(path, backend);
   crema::MeanImage mean;
   std::int64_t count = 0;

@@ -20,8 +20,11 @@ DEFINE_string(backend, "lmdb", "the kind of data base: lmdb or leveldb");
 DEFINE_int32(resize_height, 0, "resize every image to this height; with --resize_width");
 DEFINE_int32(resize_width, 0, "resize every image to this width; with --resize_height");
 DEFINE_bool(check_size, false, "images of different sizes are an error");
-DEFINE_bool(encoded, false,
-            "store picture files (JPEG, PNG, …) instead of pixels: smaller, and slower to read");
+DEFINE_bool(
+    encoded, false,
+    "store picture files (JPEG, PNG, …) instead of pixels: smaller, and slower to read. A file's "
+    "bytes are stored unchanged unless --resize_…, --encode_type or, where it has colours, "
+    "--gray asks for another picture");
 DEFINE_string(encode_type, "",
               "with --encoded: png, jpg, …; files of another type are encoded anew");
 DEFINE_bool(skip_bad_records, false, "leave out images that cannot be read");

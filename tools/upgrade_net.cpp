@@ -20,6 +20,8 @@ const crema::ToolInfo kInfo{
         "OUT is text unless its\n"
         "name or --binary says otherwise; it may be IN, and is written wholly or not at all. What "
         "was changed is printed.\n"
+        "Comments do not get into OUT; when it is IN and there is nothing to change it is left as "
+        "it is.\n"
         "Caffe's upgrade_net_proto_text and upgrade_net_proto_binary in one.",
     .examples =
         "  upgrade-net old.prototxt new.prototxt\n"

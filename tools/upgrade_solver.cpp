@@ -10,8 +10,11 @@ const crema::ToolInfo kInfo{
     .synopsis = "upgrade-solver IN OUT [--dialect D]",
     .summary = "Brings a solver prototxt to today's form.",
     .details =
-        "OUT may be IN, and is written wholly or not at all. What was changed is printed. Nets in "
-        "the solver are brought\n"
+        "OUT may be IN, and is written wholly or not at all. What was changed is printed. Comments "
+        "do "
+        "not get into OUT;\n"
+        "when it is IN and there is nothing to change it is left as it is. Nets in the solver are "
+        "brought\n"
         "up to date too; those in files of their own are for upgrade-net. Caffe's "
         "upgrade_solver_proto_text.",
     .examples = "  upgrade-solver old_solver.prototxt solver.prototxt",

@@ -41,6 +41,12 @@ void install(int signal, void (*handler)(int), struct sigaction* former) {
   CREMA_ASSERT(sigaction(signal, &action, former) == 0);
 }
 
+SignalAction stop_unless_ignored(int signal) {
+  struct sigaction now = {};
+  sigaction(signal, nullptr, &now);
+  return now.sa_handler == SIG_IGN ? SignalAction::kNone : SignalAction::kStop;
+}
+
 }  // namespace
 
 struct SignalWatch::Saved {
@@ -86,6 +92,12 @@ SignalAction SignalWatch::poll() {
     terminations = 0;
   }
   return action;
+}
+
+StopOnSignal::StopOnSignal() : watch_(stop_unless_ignored(SIGINT), stop_unless_ignored(SIGHUP)) {}
+
+void StopOnSignal::check() {
+  require(watch_.poll() != SignalAction::kStop, "stopped by a signal; nothing was written");
 }
 
 }  // namespace crema

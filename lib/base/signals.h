@@ -31,4 +31,16 @@ class SignalWatch {
   std::unique_ptr<Saved> saved_;
 };
 
+/// For work that is of use only as a whole: while it lives, SIGINT, SIGTERM and SIGHUP make check()
+/// throw a user error, so that what was begun is cleared away. A signal that was ignored before
+/// (nohup) still is.
+class StopOnSignal {
+ public:
+  StopOnSignal();
+  void check();
+
+ private:
+  SignalWatch watch_;
+};
+
 }  // namespace crema

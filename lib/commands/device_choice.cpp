@@ -14,8 +14,10 @@ std::unique_ptr<Device> choose_device(const DeviceChoice& choice) {
   if (!choice.devices.empty() && choice.devices != "cpu") {
     throw UsageError(fmt::format("--devices is \"{}\"; it can be cpu", choice.devices));
   }
-  if (choice.threads < 0)
-    throw UsageError(fmt::format("--threads is {}; it cannot be negative", choice.threads));
+  if (choice.threads < 0 || choice.threads > kMaxThreads) {
+    throw UsageError(fmt::format("--threads is {}; it can be 0 (one a core) to {}", choice.threads,
+                                 kMaxThreads));
+  }
   return make_cpu_device(choice.threads);
 }
 

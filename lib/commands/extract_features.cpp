@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/progress.h"
+#include "base/signals.h"
 #include "base/text.h"
 #include "commands/load_weights.h"
 #include "data/batch_reader.h"
@@ -83,6 +84,7 @@ int extract_features(const ExtractFeaturesOptions& options) {
   Net net(definition, *device, net_options);
   for (const StoredWeights& file : weights) load_weights(net, file);
 
+  StopOnSignal signals;  // before there is anything to clear away
   std::vector<std::unique_ptr<Features>> features;
   for (std::size_t i = 0; i < options.blobs.size(); ++i) {
     features.push_back(
@@ -101,6 +103,7 @@ int extract_features(const ExtractFeaturesOptions& options) {
       for (const auto& blob : features) blob->add(net);
       done += now;
       progress.update(done);
+      signals.check();
     }
   }
   for (const auto& blob : features) blob->finish();

@@ -9,7 +9,7 @@ namespace crema {
 
 struct UpgradeOptions {
   std::string in;
-  std::string out;  ///< may be `in`; written wholly or not at all
+  std::string out;  ///< may be `in`, which is left alone when it is up to date
   /// Binary output; else only for names that end in .caffemodel or .binaryproto.
   bool binary = false;
   Dialect dialect = Dialect::kDetect;

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/philox.h"
+#include "base/signals.h"
 #include "caffe.pb.h"
 #include "data/idx.h"
 #include "data/lmdb.h"
@@ -57,8 +58,8 @@ class LabelledImages {
 };
 
 /// `count` records, each made by `fill`.
-void write_records(LmdbWriter& writer, std::int64_t count, caffe::Datum datum,
-                   const std::function<void(std::int64_t, caffe::Datum&)>& fill,
+void write_records(LmdbWriter& writer, StopOnSignal& signals, std::int64_t count,
+                   caffe::Datum datum, const std::function<void(std::int64_t, caffe::Datum&)>& fill,
                    const ProgressFunction& progress) {
   std::string value;
   for (std::int64_t i = 0; i < count; ++i) {
@@ -66,6 +67,7 @@ void write_records(LmdbWriter& writer, std::int64_t count, caffe::Datum datum,
     datum.SerializeToString(&value);
     writer.put(fmt::format("{:08}", i), value);
     if (progress) progress(i + 1, count);
+    signals.check();
   }
   writer.finish();
 }
@@ -74,19 +76,21 @@ void write_records(LmdbWriter& writer, std::int64_t count, caffe::Datum datum,
 
 std::int64_t convert_idx(const std::string& images, const std::string& labels,
                          const std::string& db, const ProgressFunction& progress) {
+  StopOnSignal signals;   // before there is anything to clear away
   LmdbWriter writer(db);  // first, since it fails at once when there is something already
   const LabelledImages all(images, labels);
   const auto fill = [&](std::int64_t i, caffe::Datum& datum) {
     datum.set_data(std::string(all.image(i)));
     datum.set_label(all.label(i));
   };
-  write_records(writer, all.count(), all.datum(1), fill, progress);
+  write_records(writer, signals, all.count(), all.datum(1), fill, progress);
   return all.count();
 }
 
 std::int64_t convert_idx_pairs(const std::string& images, const std::string& labels,
                                const std::string& db, std::uint64_t seed,
                                const ProgressFunction& progress) {
+  StopOnSignal signals;
   LmdbWriter writer(db);
   const LabelledImages all(images, labels);
   const std::int64_t count = all.count();
@@ -101,7 +105,7 @@ std::int64_t convert_idx_pairs(const std::string& images, const std::string& lab
     datum.set_data(std::string(all.image(first)).append(all.image(second)));
     datum.set_label(all.label(first) == all.label(second) ? 1 : 0);
   };
-  write_records(writer, count, all.datum(2), fill, progress);
+  write_records(writer, signals, count, all.datum(2), fill, progress);
   return count;
 }
 

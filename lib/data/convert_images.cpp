@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/signals.h"
 #include "data/database.h"
 #include "data/image.h"
 #include "data/image_list.h"
@@ -31,6 +32,17 @@ std::string extension_of(const std::string& name) {
 bool same_type(const std::string& a, const std::string& b) {
   const auto jpeg = [](const std::string& type) { return type == "jpg" || type == "jpeg"; };
   return a == b || (jpeg(a) && jpeg(b));
+}
+
+/// Whether a picture file must be made grey: it has colours, or a depth that pictures here lack.
+bool has_colours(const std::string& file) {
+  Image image;
+  try {
+    decode_image(file, Decode::kAsIs, &image);
+  } catch (const Error&) {
+    return true;
+  }
+  return image.channels > 1;
 }
 
 class Converter {
@@ -64,7 +76,7 @@ class Converter {
       require(!type.empty(),
               "the name has no ending that would tell how to encode it; --encode_type can");
       datum->set_encoded(true);
-      if (!resize && same_type(extension, type)) {
+      if (!resize && same_type(extension, type) && !(options_.gray && has_colours(file))) {
         datum->set_data(file);
       } else {
         datum->set_data(encode_image(image, type));
@@ -98,6 +110,7 @@ ConvertImagesResult convert_images(
     const ConvertImagesOptions& options,
     const std::function<void(std::int64_t, std::int64_t)>& progress) {
   CREMA_ASSERT((options.resize_height > 0) == (options.resize_width > 0));
+  StopOnSignal signals;  // before there is anything to clear away
   const auto writer = create_database(db, options.backend);  // fails at once if there is something
   const ImageList images(list);
   std::vector<std::int64_t> order(static_cast<std::size_t>(images.size()));
@@ -124,10 +137,13 @@ ConvertImagesResult convert_images(
     }
     // Once the data base will not be kept only the other bad images are of interest.
     if (good && (result.skipped.empty() || options.skip_bad_records)) {
-      writer->put(fmt::format("{:08}_{}", i, entry.name), datum.SerializeAsString());
+      with_context(
+          [&] { return images.where(place); },
+          [&] { writer->put(fmt::format("{:08}_{}", i, entry.name), datum.SerializeAsString()); });
       ++result.records;
     }
     if (progress) progress(i + 1, images.size());
+    signals.check();
   }
   if (!result.skipped.empty() && !(options.skip_bad_records && result.records > 0)) {
     refuse(result.skipped, images.size());

@@ -30,8 +30,8 @@ struct ConvertImagesResult {
 /// Makes a data base of the images of `list` (see ImageList), whose names `root` is put in front
 /// of: key `%08d_NAME` with the place in the list, from 0; value a Datum as Caffe's
 /// convert_imageset makes it. With `encoded` a file is stored as it is if it need not be resized
-/// and has the right type. Images that cannot be read are an error that lists them, once all have
-/// been looked at. `progress`, if given, is told (done, of how many).
+/// or made grey and has the right type. Images that cannot be read are an error that lists them,
+/// once all have been looked at. `progress`, if given, is told (done, of how many).
 ConvertImagesResult convert_images(
     const std::string& root, const std::string& list, const std::string& db,
     const ConvertImagesOptions& options,

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/tool.h"
 #include "proto/hdf5.h"
 #include "proto/hdf5_lock.h"
 
@@ -43,10 +44,14 @@ void write_part(std::string_view text, std::int64_t streams, const std::string& 
 
 ConvertedText convert_text(const std::string& text_path, const std::string& folder,
                            const ConvertTextOptions& options) {
-  require(options.streams >= 1, "the number of streams is {}, it must be at least 1",
-          options.streams);
-  require(options.test_share > 0 && options.test_share < 1,
-          "the share of the text for tests is {}, it must lie between 0 and 1", options.test_share);
+  if (options.streams < 1) {
+    throw UsageError(
+        fmt::format("the number of streams is {}, it must be at least 1", options.streams));
+  }
+  if (!(options.test_share > 0 && options.test_share < 1)) {
+    throw UsageError(fmt::format(
+        "the share of the text for tests is {}, it must lie between 0 and 1", options.test_share));
+  }
   const std::string all = read_file(text_path);
   const std::string_view text = all;
   const auto tested =

@@ -5,6 +5,7 @@
 #include <cctype>
 
 #include "base/error.h"
+#include "base/tool.h"
 #include "data/leveldb.h"
 #include "data/lmdb.h"
 
@@ -35,8 +36,9 @@ caffe::DataParameter::DB backend_named(const std::string& name) {
   std::transform(upper.begin(), upper.end(), upper.begin(),
                  [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
   caffe::DataParameter::DB backend = caffe::DataParameter::LMDB;
-  require(caffe::DataParameter::DB_Parse(upper, &backend),
-          "the backend is lmdb or leveldb, not \"{}\"", name);
+  if (!caffe::DataParameter::DB_Parse(upper, &backend)) {
+    throw UsageError(fmt::format("the backend is lmdb or leveldb, not \"{}\"", name));
+  }
   return backend;
 }
 

@@ -66,7 +66,7 @@ std::unique_ptr<DatabaseWriter> create_database(const std::string& path,
 /// What kind of data base lies in a folder: "LMDB", "LevelDB", or "".
 std::string database_kind(const std::string& path);
 
-/// "lmdb" or "leveldb", in any case of letters, as command lines give it; a user error for others.
+/// "lmdb" or "leveldb", in any case of letters, as command lines give it; a UsageError for others.
 caffe::DataParameter::DB backend_named(const std::string& name);
 
 }  // namespace crema

@@ -3,6 +3,8 @@
 // One file is open at a time. Of each dataset a few megabytes of rows are in memory: the next ones,
 // or, when rows are shuffled, the whole dataset if it is small, else single rows.
 #include <algorithm>
+#include <boost/filesystem.hpp>
+#include <fstream>
 #include <optional>
 #include <sstream>
 #include <utility>
@@ -12,6 +14,7 @@
 #include "data/batch_source.h"
 #include "data/hdf5_rows.h"
 #include "data/permutation.h"
+#include "proto/file_kind.h"
 
 namespace crema {
 namespace {
@@ -21,7 +24,15 @@ constexpr std::int64_t kShuffledBytes = std::int64_t{64}
                                         << 20;  ///< a file this small is held whole
 
 std::vector<std::string> listed_files(const std::string& list) {
-  std::istringstream in(read_file(list));
+  // Only the beginning: it may be large.
+  std::string head(8, '\0');
+  boost::system::error_code ignored;
+  if (boost::filesystem::is_regular_file(list, ignored)) {
+    std::ifstream(list, std::ios::binary).read(head.data(), 8);
+  }
+  require(kind_of(head) != FileKind::kHdf5,
+          "source is a text file that lists HDF5 files; {} is an HDF5 file itself", list);
+  std::istringstream in(read_text_file(list));
   std::vector<std::string> names;
   for (std::string name; in >> name;) names.push_back(name);
   require(!names.empty(), "{} lists no HDF5 files", list);

@@ -1,15 +1,11 @@
 #include "data/hdf5_writer.h"
 
-#include <fcntl.h>
 #include <glog/logging.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <vector>
 
 #include "base/error.h"
-#include "base/files.h"
 #include "proto/hdf5_lock.h"
 
 namespace crema {
@@ -80,12 +76,8 @@ void Hdf5Writer::finish() {
     for (auto& [name, dataset] : datasets_) closed = dataset.handle.reset() && closed;
     closed = file_.reset() && closed;
     require(closed, "cannot write {}: HDF5 cannot close it", path_);
-    const int descriptor = ::open(temporary_.c_str(), O_RDONLY | O_CLOEXEC);
-    const bool synced = descriptor >= 0 && ::fsync(descriptor) == 0;
-    if (descriptor >= 0) ::close(descriptor);
-    require_system(synced, "cannot write {} to disk", path_);
-    const bool renamed = std::rename(temporary_.c_str(), path_.c_str()) == 0;
-    require_system(renamed, "cannot rename {} to {}", temporary_, path_);
+    replacement_->keep();
+    replacement_.reset();
     datasets_.clear();
   } catch (...) {
     discard();
@@ -94,11 +86,14 @@ void Hdf5Writer::finish() {
 }
 
 void Hdf5Writer::open() {
-  require_writable_folder(path_, path_);
-  temporary_ = fmt::format("{}.{}.tmp", path_, ::getpid());
-  file_ = hdf5::Handle(H5Fcreate(temporary_.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT),
-                       H5Fclose);
-  if (!file_.valid()) fail("cannot create {}: {}", temporary_, hdf5::reason());
+  require_writable_file(path_);
+  replacement_.emplace(path_);
+  require(!replacement_->is_direct(), "{} is no regular file, HDF5 can be written to nothing else",
+          path_);
+  file_ = hdf5::Handle(
+      H5Fcreate(replacement_->temporary().c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT),
+      H5Fclose);
+  if (!file_.valid()) fail("cannot create {}: {}", path_, hdf5::reason());
 }
 
 Hdf5Writer::Dataset& Hdf5Writer::dataset(const std::string& name, const Shape& shape) {
@@ -133,7 +128,7 @@ Hdf5Writer::Dataset& Hdf5Writer::dataset(const std::string& name, const Shape& s
 void Hdf5Writer::discard() {
   datasets_.clear();
   file_.reset();
-  if (!temporary_.empty()) ::unlink(temporary_.c_str());
+  replacement_.reset();
 }
 
 }  // namespace crema

@@ -3,8 +3,10 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 
+#include "base/files.h"
 #include "proto/hdf5.h"
 #include "tensor/shape.h"
 
@@ -38,7 +40,8 @@ class Hdf5Writer {
   Dataset& dataset(const std::string& name, const Shape& shape);
   void discard();
 
-  std::string path_, temporary_;
+  std::string path_;
+  std::optional<Replacement> replacement_;
   hdf5::Handle file_{-1, nullptr};
   std::map<std::string, Dataset> datasets_;
 };

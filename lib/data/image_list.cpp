@@ -35,7 +35,7 @@ ImageList::Entry parse(std::string_view line) {
 }  // namespace
 
 ImageList::ImageList(const std::string& path) : path_(path) {
-  const std::string text = read_file(path);
+  const std::string text = read_text_file(path);
   std::int64_t number = 0;
   for (std::size_t begin = 0; begin < text.size();) {
     const std::size_t end = std::min(text.find('\n', begin), text.size());

@@ -1,6 +1,10 @@
 // Writing an LMDB with liblmdb, in commits of limited size. The memory map starts small and grows
 // when it is full, since how much will come is not known.
+#include <fcntl.h>
 #include <lmdb.h>
+#include <unistd.h>
+
+#include <cerrno>
 
 #include "base/error.h"
 #include "data/lmdb.h"
@@ -12,6 +16,20 @@ namespace {
 constexpr std::size_t kRecordsPerCommit = 1000;
 constexpr std::size_t kBytesPerCommit = std::size_t{16} << 20;
 constexpr std::size_t kFirstMapSize = std::size_t{16} << 20;
+
+/// liblmdb calls a write that the system did in part an "Input/output error". The rest of such a
+/// write fails, with the true reason: here a write behind the file's end, which is lost anyway.
+int reason_of(int rc, const std::string& folder) {
+  if (rc != EIO) return rc;
+  const int file = ::open((folder + "/data.mdb").c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
+  if (file < 0) return rc;
+  const std::string bytes(std::size_t{1} << 16, '\0');
+  for (int i = 0; i < 4 && rc == EIO; ++i) {
+    if (::write(file, bytes.data(), bytes.size()) < 0) rc = errno;
+  }
+  ::close(file);
+  return rc;
+}
 
 }  // namespace
 
@@ -72,7 +90,8 @@ void LmdbWriter::commit() {
     if (rc == 0) break;
     require(rc != MDB_KEYEXIST, "cannot write {} to {}: there is one of this key already",
             present ? record_name(*present) : "", folder_.path());
-    require(rc == MDB_MAP_FULL, "cannot write to {}: {}", folder_.path(), mdb_strerror(rc));
+    require(rc == MDB_MAP_FULL, "cannot write to {}: {}", folder_.path(),
+            mdb_strerror(reason_of(rc, folder_.temporary())));
     environment_->map_size *= 2;
     rc = mdb_env_set_mapsize(handle, environment_->map_size);
     require(rc == 0, "cannot make {} larger: {}", folder_.path(), mdb_strerror(rc));

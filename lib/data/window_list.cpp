@@ -81,7 +81,7 @@ Span place(double center, double half, std::int64_t crop, std::int64_t image) {
 }  // namespace
 
 WindowList::WindowList(const std::string& the_path) : path(the_path) {
-  const std::string text = read_file(path);
+  const std::string text = read_text_file(path);
   Words words(path, text);
   while (!words.at_end()) {
     const std::string_view mark = words.next("\"#\"");

@@ -14,6 +14,7 @@ import signal
 import stat
 import struct
 import subprocess
+import time
 import unittest
 import zlib
 
@@ -1041,9 +1042,10 @@ class CommandLines(ToolTest):
     def test_more_threads_than_any_machine_has(self):
         write("net.prototxt", DUMMY + inner_product("ip", "data", 3) + LOSS)
         write("solver.prototxt", solver())
-        result = run("train", "--solver", "solver.prototxt", "--threads", 1000000)
-        self.assertIn(result.code, (1, 2), result)
-        self.assertIn("threads", result.others[0], result)
+        for tool, flag, file in (("train", "--solver", "solver.prototxt"), ("describe-net", "--model", "net.prototxt")):
+            result = run(tool, flag, file, "--threads", 100000)
+            self.assertEqual(result.code, 2, result)
+            self.assertIn("--threads is 100000; it can be 0 (one a core) to 1024", result.others[0], result)
 
     def test_unknown_word(self):
         cases = [
@@ -1056,6 +1058,10 @@ class CommandLines(ToolTest):
             (("describe-net", "--model", "m", "--dialect", "amd"), ("--dialect", "amd", "nvidia")),
             (("upgrade-net", "a", "b", "--dialect", "amd"), ("--dialect", "amd", "nvidia")),
             (("upgrade-solver", "a"), ("too few arguments",)),
+            (("convert-imageset", "--backend", "sqlite", "a", "b", "c"), ('lmdb or leveldb, not "sqlite"',)),
+            (("compute-image-mean", "--backend", "sqlite", "a"), ('lmdb or leveldb, not "sqlite"',)),
+            (("convert-text", "--streams", "0", "a", "b"), ("streams is 0",)),
+            (("convert-text", "--test_share", "2", "a", "b"), ("tests is 2", "between 0 and 1")),
         ]
         for arguments, expected in cases:
             with self.subTest(arguments=arguments):
@@ -1169,8 +1175,7 @@ class FullDisk(ToolTest):
         write("net.prototxt", small_net("db"))
         write("solver.prototxt", solver(max_iter=2))
         os.mkdir("snap_iter_2.caffemodel")
-        self.assert_error(run("train", "--solver", "solver.prototxt", "--threads", 1), "snap_iter_2.caffemodel",
-                          "Is a directory")
+        self.assert_error(run("train", "--solver", "solver.prototxt", "--threads", 1), "snap_iter_2.caffemodel is a folder")
 
     def test_hdf5_output(self):
         write("net.prototxt", DUMMY + layer("out", "HDF5Output", "data label", "", 'hdf5_output_param { file_name: "out.h5" }'))
@@ -1184,9 +1189,10 @@ class FullDisk(ToolTest):
         harness.write_idx("images", (100, 20, 20), bytes(40000))
         harness.write_idx("labels", (100,), bytes(100))
         before = harness.files_below()
-        for size in (100, 20000):
+        # The second limit is reached in the middle of a write; liblmdb itself has a reason for the first.
+        for size, reason in ((100, "No space left on device"), (20000, "File too large")):
             with self.subTest(size=size):
-                self.assert_error(self.limited(size, "convert-idx", "images", "labels", "db"), "db")
+                self.assert_error(self.limited(size, "convert-idx", "images", "labels", "db"), "db", reason)
                 self.assertEqual(harness.files_below(), before)
                 self.assertFalse(os.path.exists("db"))
 
@@ -1331,7 +1337,138 @@ class ConvertImageset(ToolTest):
         for flags, text in ((["--resize_height=4"], "give both"), (["--resize_height=-4", "--resize_width=4"], "give both"),
                             (["--encode_type=png"], "without --encoded")):
             self.assert_usage_error(run("convert-imageset", *flags, "a", "b", "c"), text)
-        self.assert_error(run("convert-imageset", "--backend", "sqlite", "a", "b", "c"), 'lmdb or leveldb, not "sqlite"')
+
+    def test_name_that_is_too_long(self):
+        name = 300 * "x" + ".png"
+        write("list", f"a.png 1\n{name} 2\n")
+        self.check("1 of 2 images", f"list:2: cannot open in/{name}: File name too long")
+        result = self.assert_success(run("convert-imageset", "--skip_bad_records", "in/", "list", "db"))
+        self.assertEqual(result.out, "db: 1 records, 1 images skipped\n")
+
+    def test_bytes_that_text_has_not(self):
+        write("list", b"\xef\xbb\xbfa.png 1\n")
+        self.assert_success(run("convert-imageset", "in/", "list", "db"))
+        self.assertIn(b"00000000_a.png", read("db/data.mdb"))
+        write("list", b"a.png 1\nb\0c.png 2\n")
+        self.check("list:2: a NUL byte", db="db2")
+
+
+class Stopped(ToolTest):
+    """What signals leave of half-made data bases: nothing."""
+
+    def check(self, number, *command):
+        before = harness.files_below()
+        with open("err", "wb") as err:
+            process = harness.start(*command, stderr=err)
+        try:
+            self.wait_for(lambda: [name for name in os.listdir(".") if ".tmp-" in name] or process.poll() is not None,
+                          "a temporary folder")
+            time.sleep(0.2)
+            process.send_signal(number)
+            self.assertEqual(process.wait(timeout=20), 1, read("err"))
+        finally:
+            process.kill()
+            process.wait()
+        last = read("err").decode().splitlines()[-1]
+        os.remove("err")
+        self.assertEqual(last, f"{command[0]}: error: stopped by a signal; nothing was written")
+        self.assertEqual(harness.files_below(), before)
+        self.assertEqual([name for name in os.listdir(".") if name.startswith("db2")], [])
+
+    def test_convert_imageset(self):
+        write("a.png", png())
+        write("list", 300000 * "a.png 1\n")
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            with self.subTest(number=number):
+                self.check(number, "convert-imageset", "./", "list", "db2")
+
+    def test_convert_idx(self):
+        harness.write_idx("images", (3000000, 2, 2), bytes(12000000))
+        harness.write_idx("labels", (3000000,), bytes(3000000))
+        self.check(signal.SIGTERM, "convert-idx", "images", "labels", "db2")
+
+    def test_extract_features(self):
+        harness.make_lmdb("db", 20)
+        write("net.prototxt", small_net("db"))
+        write("solver.prototxt", solver(max_iter=1))
+        self.assert_success(run("train", "--solver", "solver.prototxt", "--threads", 1))
+        self.check(signal.SIGTERM, "extract-features", "--threads", 1, "snap_iter_1.caffemodel", "net.prototxt", "ip", "db2",
+                   100000000, "lmdb")
+
+
+class Outputs(ToolTest):
+    """What takes the place of what is there, and what is written to as it is."""
+
+    OLD = 'layers { name: "r" type: RELU bottom: "x" top: "y" }'
+
+    def upgrade(self, out, **options):
+        write("old", self.OLD)
+        return run("upgrade-net", "old", out, **options)
+
+    def test_standard_output(self):
+        result = self.upgrade("/dev/stdout")
+        self.assertEqual(result.code, 0, result)
+        self.assertIn('type: "ReLU"', result.out)
+        self.assertNotIn("upgraded", result.out)
+        self.assertIn("upgraded: ", result.others[0])
+
+    def test_devices(self):
+        for path in ("/dev/null", "/dev/full"):
+            before = os.stat(path)
+            result = self.upgrade(path)
+            self.assertEqual(os.stat(path).st_rdev, before.st_rdev)
+            if path == "/dev/null":
+                self.assert_success(result)
+            else:
+                self.assert_error(result, "cannot write /dev/full: No space left on device")
+
+    def test_pipe(self):
+        os.mkfifo("pipe")
+        reader = subprocess.Popen(["cat", "pipe"], stdout=subprocess.PIPE)
+        self.assert_success(self.upgrade("pipe"))
+        self.assertIn(b'type: "ReLU"', reader.communicate(timeout=20)[0])
+        self.assertTrue(stat.S_ISFIFO(os.stat("pipe").st_mode))
+
+    def test_links(self):
+        write("folder/target", "x")
+        os.symlink("folder/target", "link")
+        os.symlink("link", "second")
+        self.assert_success(self.upgrade("second"))
+        os.symlink("folder/new", "dangling")
+        self.assert_success(self.upgrade("dangling"))
+        for name, target in (("link", "target"), ("second", "target"), ("dangling", "new")):
+            self.assertTrue(os.path.islink(name))
+            self.assertIn(b'type: "ReLU"', read("folder/" + target))
+        self.assertEqual(sorted(os.listdir("folder")), ["new", "target"])
+
+    def test_mode(self):
+        for mode in (0o600, 0o444, 0o664):
+            write(f"out{mode}", "x")
+            os.chmod(f"out{mode}", mode)
+            self.assert_success(self.upgrade(f"out{mode}"))
+            self.assertEqual(stat.S_IMODE(os.stat(f"out{mode}").st_mode), mode)
+
+    def test_folder(self):
+        os.mkdir("out")
+        self.assert_error(self.upgrade("out"), "out is a folder")
+        harness.make_lmdb("db", 3)
+        self.assert_error(run("compute-image-mean", "db", "out"), "out is a folder")
+        write("text", 100 * "abc")
+        os.mkdir("new")
+        os.mkdir("new/train.h5")
+        self.assert_error(run("convert-text", "--streams", 2, "text", "new"), "new/train.h5 is a folder")
+
+    def test_up_to_date(self):
+        for tool, text in (("upgrade-net", "# mine\n" + inner_product("ip", "data", 3)), ("upgrade-solver", "# mine\n" + solver())):
+            write("file", text)
+            result = self.assert_success(run(tool, "file", "file"))
+            self.assertEqual(result.out, "file is up to date; it was left as it is\n")
+            self.assertEqual(read("file").decode(), text)
+
+    def test_comments(self):
+        write("file", "# mine\n" + self.OLD)
+        result = self.assert_success(run("upgrade-net", "file", "file"))
+        self.assertTrue(result.out.endswith("the comments of file are gone\n"), result)
 
 
 class ComputeImageMean(ToolTest):
@@ -1374,7 +1511,6 @@ class ExtractFeatures(ToolTest):
             (("gone", "net.prototxt", "ip", "a", 1, "lmdb"), "gone"),
             ((weights, "gone", "ip", "a", 1, "lmdb"), "gone"),
             ((weights, "net.prototxt", "ip,data", "a,a", 1, "lmdb"), "two blobs have the same data base"),
-            ((weights, "net.prototxt", "ip", "a", 1, "sqlite"), 'lmdb or leveldb, not "sqlite"'),
         ):
             with self.subTest(arguments=arguments):
                 self.assert_error(self.extract(*arguments), text)
@@ -1385,6 +1521,7 @@ class ExtractFeatures(ToolTest):
             (("w", "net.prototxt", "ip,data", "a", 1, "lmdb"), "2 blobs, but 1 data bases"),
             (("w", "net.prototxt", "ip", "a", 0, "lmdb"), "BATCHES is a number from 1 on"),
             (("w", "net.prototxt", "ip", "a", 1, "lmdb", "TPU"), "CPU or GPU"),
+            (("w", "net.prototxt", "ip", "a", 1, "sqlite"), 'lmdb or leveldb, not "sqlite"'),
             (("w", "net.prototxt", "ip", "a", 1), "too few arguments"),
         ):
             result = self.extract(*arguments)
@@ -1404,16 +1541,32 @@ class ImageData(ToolTest):
         self.check(text, "cannot open list")
         write("list", "a.png 0\n")
         self.check(text, "list:1: cannot open a.png: No such file")
+        write("list", 300 * "x" + " 0\n")
+        self.check(text, "list:1: cannot open xxx", "File name too long")
+        write("list", b"\xef\xbb\xbfa.png 0\n")
         write("a.png", png()[:30])
         self.check(text, "list:1: a.png: the 30 bytes begin like a PNG image",
                    "it is cut short")
         self.check(text.replace("batch_size", "new_width: 4 batch_size"), "give both or neither")
 
+    def test_hdf5_list(self):
+        text = layer("data", "HDF5Data", "", "data label", 'hdf5_data_param { source: "list" batch_size: 2 }')
+        file = os.path.join(CORPUS, "data", "hdf5_one", "a.h5")
+        shutil.copy(file, "list")
+        self.check(text, "source is a text file that lists HDF5 files; list is an HDF5 file itself")
+        shutil.copy(file, "a.h5")
+        write("list", b"\xef\xbb\xbfa.h5\n")
+        self.assert_success(run("describe-net", "--model", "net.prototxt"))
+        write("list", b"a.h5\nb\0.h5\n")
+        self.check(text, "list:2: a NUL byte")
+
     def test_window_file(self):
         text = layer("data", "WindowData", "", "data label",
                      'transform_param { crop_size: 4 } window_data_param { source: "windows" batch_size: 2 }')
         self.check(text, "cannot open windows")
-        write("windows", "# 0\na.png\n3\n4\n4\n1\n1 0.5 0 0 3\n")
+        write("windows", "# 0\na.png\n\0\n")
+        self.check(text, "windows:3: a NUL byte")
+        write("windows", "\ufeff# 0\na.png\n3\n4\n4\n1\n1 0.5 0 0 3\n")
         self.check(text, "windows:8: the file ends where a window's y2 should come")
         self.check(text.replace("crop_size", "scale"), "transform_param.crop_size is 0")
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 
 #include <csignal>
 
@@ -90,12 +91,13 @@ TEST(WriteFileTest, AFullDiskLeavesTheOldFileAlone) {
   EXPECT_EQ(names_in(scratch.folder()), std::vector<std::string>{"file"});
 }
 
-TEST(WriteFileTest, AFailedRenameLeavesNothingBehind) {
+TEST(WriteFileTest, AFolderIsRefused) {
   const Scratch scratch;
   const std::string path = scratch.path("folder");
   boost::filesystem::create_directories(path + "/inside");
   const std::string error = error_of([&] { write_file_atomically(path, "x"); });
-  EXPECT_NE(error.find("cannot rename"), std::string::npos) << error;
+  EXPECT_EQ(error, path + " is a folder, not a file");
+  EXPECT_EQ(error_of([&] { require_writable_file(path); }), error);
   EXPECT_EQ(names_in(scratch.folder()), std::vector<std::string>{"folder"});
 }
 
@@ -104,6 +106,53 @@ TEST(WriteFileTest, AMissingFolderIsNamed) {
   const std::string path = scratch.path("none/file");
   EXPECT_EQ(error_of([&] { write_file_atomically(path, "x"); }),
             "cannot write " + path + ": No such file or directory");
+}
+
+TEST(WriteFileTest, ALinkStaysAndItsTargetIsReplaced) {
+  const Scratch scratch;
+  boost::filesystem::create_directories(scratch.path("inside"));
+  for (const std::string& target : {scratch.path("inside/absolute"), std::string("inside/file")}) {
+    const std::string link = scratch.path("link");
+    boost::filesystem::create_symlink(target, link);
+    write_file_atomically(link, "first");  // where there was nothing
+    write_file_atomically(link, "second");
+    EXPECT_TRUE(boost::filesystem::is_symlink(boost::filesystem::symlink_status(link)));
+    EXPECT_EQ(read_file(link), "second");
+    boost::filesystem::remove(link);
+  }
+  EXPECT_EQ(names_in(scratch.path("inside")).size(), 2u);
+}
+
+TEST(WriteFileTest, TheModeStays) {
+  const Scratch scratch;
+  for (const mode_t mode : {0600u, 0444u, 0640u, 0u}) {
+    const std::string path = scratch.write("file", "old");
+    ASSERT_EQ(::chmod(path.c_str(), mode), 0);
+    write_file_atomically(path, "new");
+    struct stat is = {};
+    ASSERT_EQ(::stat(path.c_str(), &is), 0);
+    EXPECT_EQ(is.st_mode & 07777, mode);
+  }
+}
+
+TEST(WriteFileTest, DevicesStay) {
+  write_file_atomically("/dev/null", "gone");
+  struct stat is = {};
+  ASSERT_EQ(::stat("/dev/null", &is), 0);
+  EXPECT_TRUE(S_ISCHR(is.st_mode));
+  EXPECT_EQ(error_of([] { write_file_atomically("/dev/full", "x"); }),
+            "cannot write /dev/full: No space left on device");
+}
+
+TEST(ReadTextFileTest, LeavesOutTheByteOrderMarkAndRefusesNul) {
+  const Scratch scratch;
+  EXPECT_EQ(read_text_file(scratch.write("a",
+                                         "\xef\xbb\xbf"
+                                         "a\n")),
+            "a\n");
+  const std::string path = scratch.write("b", std::string("a\nb\0c", 5));
+  EXPECT_EQ(error_of([&] { read_text_file(path); }),
+            path + ":2: a NUL byte; the file should be plain text (UTF-8)");
 }
 
 TEST(WritableFolderTest, LeavesNoTrace) {

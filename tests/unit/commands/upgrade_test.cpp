@@ -40,7 +40,10 @@ TEST(UpgradeNetTest, WritesTodaysTextAndPrintsWhatChanged) {
   EXPECT_EQ(read_file(out), kNew);
   EXPECT_THAT(text,
               HasSubstr("upgraded: the net's inputs became a layer \"input\" of type Input\n"));
-  EXPECT_EQ(printed([&] { upgrade_net_file({out, out, false, {}}); }), out + " is up to date\n");
+  EXPECT_EQ(printed([&] {
+              upgrade_net_file({out, out, false, {}});
+            }),
+            out + " is up to date; it was left as it is\n");
   EXPECT_EQ(read_file(out), kNew) << "a file may become its own upgrade";
 }
 

@@ -4,6 +4,7 @@
 
 #include <set>
 
+#include "base/files.h"
 #include "fixtures.h"
 
 namespace crema {
@@ -91,6 +92,18 @@ TEST_F(ConvertImages, EncodedFilesStayAsTheyAre) {
   EXPECT_FALSE(found[0].datum.has_channels());
   EXPECT_EQ(found[0].datum.data(), testing::contents_of("in/a.png"));
   EXPECT_EQ(found[1].datum.data(), testing::contents_of("in/b c.JPG"));
+}
+
+TEST_F(ConvertImages, EncodedAnewInGreyWhereThereAreColours) {
+  options_.encoded = options_.gray = true;
+  convert();
+  const std::vector<Record> found = records();
+  Image stored, expected;
+  decode_image(found[0].datum.data(), Decode::kAsIs, &stored);
+  read_image("in/a.png", Decode::kGray, &expected);
+  EXPECT_EQ(stored.shape(), expected.shape());
+  EXPECT_EQ(stored.bytes, expected.bytes);
+  EXPECT_EQ(found[1].datum.data(), read_file("in/b c.JPG"));  // is grey already
 }
 
 TEST_F(ConvertImages, EncodedAnewWhereTypeOrSizeChange) {

@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 
+#include "base/tool.h"
 #include "data/batch_reader.h"
 #include "fixtures.h"
 
@@ -22,8 +23,7 @@ constexpr auto kLmdb = caffe::DataParameter::LMDB;
 TEST(Database, BackendNames) {
   EXPECT_EQ(backend_named("lmdb"), kLmdb);
   EXPECT_EQ(backend_named("LevelDB"), kLevelDb);
-  EXPECT_EQ(error_of([] { backend_named("sqlite"); }),
-            "the backend is lmdb or leveldb, not \"sqlite\"");
+  EXPECT_THROW(backend_named("sqlite"), UsageError);
 }
 
 TEST(Database, KindsAreToldApart) {

@@ -10,7 +10,7 @@ DEFINE_string(model, "", "the net prototxt (required)");
 DEFINE_string(phase, "TEST", "TRAIN or TEST");
 DEFINE_string(weights, "", "say layer by layer whether this weight file fits");
 DEFINE_string(input_shape, "",
-              "data=32x3x227x227: shape of a data layer's first top, whose source then need not be "
+              "data=32x3x227x227: shapes of a data layer's tops, whose source then need not be "
               "there; several "
               "are separated by commas");
 DEFINE_bool(explain, false,

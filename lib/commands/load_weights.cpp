@@ -3,6 +3,7 @@
 #include <glog/logging.h>
 
 #include "base/error.h"
+#include "solver/health.h"
 
 namespace crema {
 
@@ -14,6 +15,8 @@ void load_weights(Net& net, const StoredWeights& weights) {
   LOG_IF(WARNING, !report.missing.empty())
       << weights.file
       << " has no weights for: " << fmt::format("{}", fmt::join(report.missing, " "));
+  const std::string bad = non_finite_blob(weights, &net);
+  LOG_IF(WARNING, !bad.empty()) << weights.file << ": " << bad;
 }
 
 }  // namespace crema

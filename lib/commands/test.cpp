@@ -3,6 +3,7 @@
 #include <glog/logging.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/error.h"
 #include "base/progress.h"
@@ -137,6 +138,8 @@ int test(const TestOptions& options) {
     for (const float value : output.values) {
       LOG(INFO) << score_text(output.name, value, output.loss_weight);
     }
+    LOG_IF(WARNING, !std::ranges::all_of(output.values, [](float x) { return std::isfinite(x); }))
+        << "\"" << output.name << "\" is not a finite number: it says nothing about the net";
   }
   return 0;
 }

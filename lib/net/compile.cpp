@@ -8,22 +8,28 @@
 namespace crema {
 namespace {
 
-/// Layers without bottoms whose top 0 is named in `shapes` become Input layers of that shape.
+/// Layers without bottoms whose tops are named in `shapes` become Input layers of these shapes.
 void replace_sources(caffe::NetParameter& net, const std::map<std::string, Shape>& shapes) {
   std::vector<std::string> sources;
   std::size_t replaced = 0;
   for (caffe::LayerParameter& layer : *net.mutable_layer()) {
     if (layer.bottom_size() > 0 || layer.top_size() == 0) continue;
-    sources.push_back(layer.top(0));
-    const auto found = shapes.find(layer.top(0));
-    if (found == shapes.end()) continue;
-    ++replaced;
+    sources.insert(sources.end(), layer.top().begin(), layer.top().end());
+    const auto given = std::ranges::count_if(
+        layer.top(), [&](const std::string& top) { return shapes.contains(top); });
+    if (given == 0) continue;
+    const auto first = shapes.find(layer.top(0));
+    require(first != shapes.end(),
+            "layer \"{}\": a shape of its first top \"{}\" is needed beside that of another",
+            layer.name(), layer.top(0));
+    replaced += static_cast<std::size_t>(given);
     layer.set_type("Input");
     layer.clear_transform_param();
     auto* input = layer.mutable_input_param();
     input->Clear();
-    for (int top = 0; top < layer.top_size(); ++top) {
-      const Shape shape = top == 0 ? found->second : Shape{found->second.legacy(0)};
+    for (const std::string& top : layer.top()) {
+      const auto found = shapes.find(top);
+      const Shape shape = found != shapes.end() ? found->second : Shape{first->second.legacy(0)};
       caffe::BlobShape* stored = input->add_shape();
       for (const std::int64_t dim : shape.dims()) stored->add_dim(dim);
     }
@@ -31,7 +37,7 @@ void replace_sources(caffe::NetParameter& net, const std::map<std::string, Shape
   if (replaced == shapes.size()) return;
   for (const auto& [blob, shape] : shapes) {
     require(std::find(sources.begin(), sources.end(), blob) != sources.end(),
-            "the net has no data or Input layer with first top \"{}\"{}", blob,
+            "the net has no data or Input layer with top \"{}\"{}", blob,
             did_you_mean(blob, sources));
   }
 }

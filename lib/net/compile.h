@@ -9,9 +9,9 @@
 
 namespace crema {
 
-/// Filter and build. Data and Input layers whose top 0 has a shape in `input_shapes` become Input
-/// layers of that shape: sources are not opened; other tops are one value a record. Names that fit
-/// no layer are user errors.
+/// Filter and build. Data and Input layers whose tops have a shape in `input_shapes` (the first
+/// must) become Input layers of these shapes: sources are not opened; tops without one are one
+/// value a record. Names that fit no layer are user errors.
 Graph build_graph(const caffe::NetParameter& net, const caffe::NetState& state, std::uint64_t seed,
                   const std::map<std::string, Shape>& input_shapes);
 

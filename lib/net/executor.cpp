@@ -98,7 +98,11 @@ Executor::Executor(Graph graph, Device& device, ParamStore& params, const Execut
     if (memory_.persistent[i] == static_cast<int>(i)) {
       const Value& value = graph_.values[i];
       const auto floats = static_cast<std::size_t>(value.layout.elements(value.shape));
-      persistent_[i] = Buffer(device, std::max<std::size_t>(floats, 1) * sizeof(float));
+      with_context([&] { return graph_.nodes[at(value.producer)].where(); },
+                   [&] {
+                     persistent_[i] =
+                         Buffer(device, std::max<std::size_t>(floats, 1) * sizeof(float));
+                   });
     }
   }
 }

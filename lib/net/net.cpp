@@ -31,6 +31,17 @@ std::string source_shapes(const Graph& graph) {
   return key;
 }
 
+/// For errors: which blob takes the most memory, or "".
+std::string largest_top(const Graph& graph) {
+  const auto floats = [](const Value& value) { return value.layout.elements(value.shape); };
+  const auto largest = std::ranges::max_element(graph.values, {}, floats);
+  if (largest == graph.values.end()) return "";
+  return fmt::format("{}: its top \"{}\" ({}, {}) is the largest of the net",
+                     graph.nodes[at(largest->producer)].where(), largest->blob,
+                     largest->shape.str(),
+                     human_bytes(static_cast<double>(floats(*largest)) * sizeof(float)));
+}
+
 }  // namespace
 
 struct Net::Impl {
@@ -68,7 +79,8 @@ struct Net::Impl {
     }
     Executor& wanted = made ? *made : *known->second;
     const Executor* former = plans.empty() ? nullptr : &executor();
-    reserve(wanted.memory().arena_bytes);
+    with_context([&] { return largest_top(wanted.graph()); },
+                 [&] { reserve(wanted.memory().arena_bytes); });
     if (made) {
       plans.emplace_front(key, std::move(made));
       if (plans.size() > kCachedPlans) plans.pop_back();

@@ -1,7 +1,10 @@
 #include "net/param_store.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "base/philox.h"
+#include "base/text.h"
 #include "layers/filler.h"
 #include "primitives/layouts.h"
 #include "proto/blobs.h"
@@ -12,6 +15,16 @@ namespace {
 std::size_t padded_bytes(const ParamNode& param) {
   const auto bytes = static_cast<std::size_t>(param.layout.elements(param.shape)) * sizeof(float);
   return (bytes + 63) / 64 * 64;
+}
+
+/// For errors: which parameter takes the most memory, or "".
+std::string largest_param(const Graph& graph) {
+  const auto largest = std::ranges::max_element(graph.params, {}, padded_bytes);
+  if (largest == graph.params.end()) return "";
+  return fmt::format("{}: its parameter {} ({}, {}) is the largest of the net",
+                     graph.nodes[static_cast<std::size_t>(largest->owner)].where(), largest->index,
+                     largest->shape.str(),
+                     human_bytes(static_cast<double>(padded_bytes(*largest))));
 }
 
 /// From the definition's own blobs, else by the filler.
@@ -45,8 +58,11 @@ ParamStore::ParamStore(const Graph& graph, Device& device, bool gradients, std::
     if (!borrowed.contains(static_cast<int>(i))) data_bytes += padded_bytes(graph.params[i]);
     if (gradients) gradient_bytes += padded_bytes(graph.params[i]);
   }
-  data_buffer_ = Buffer(device, data_bytes);
-  gradient_buffer_ = Buffer(device, gradient_bytes);
+  with_context([&] { return largest_param(graph); },
+               [&] {
+                 data_buffer_ = Buffer(device, data_bytes);
+                 gradient_buffer_ = Buffer(device, gradient_bytes);
+               });
   std::size_t data_offset = 0, gradient_offset = 0;
   for (std::size_t i = 0; i < graph.params.size(); ++i) {
     const ParamNode& param = graph.params[i];

@@ -53,6 +53,12 @@ void upgrade_forks_of(caffe::NetParameter* net, bool intel, const std::string& f
   }
 }
 
+/// What a net says where Caffe does not look.
+void warn_of_transforms(const caffe::NetParameter& net, const ReadOptions& options) {
+  const std::string ignored = ignored_transforms(net);
+  if (!ignored.empty() && !options.quiet) LOG(WARNING) << ignored;
+}
+
 /// Says what became of a file's fork fields.
 void report(const ForkUse& use, const std::string& file, const ReadOptions& options,
             std::vector<std::string>* upgrades) {
@@ -70,6 +76,7 @@ caffe::NetParameter parse_net(const std::string& text, const std::string& name,
   parse_text(text, name, &net, &use);
   report(use, name, options, upgrades);
   upgrade_net(&net, upgrades);
+  warn_of_transforms(net, options);
   upgrade_forks_of(&net, has_intels_defaults(use, options.dialect), name, options, upgrades);
   return net;
 }
@@ -97,6 +104,7 @@ caffe::NetParameter read_net(const std::string& path, std::vector<std::string>* 
     const Dialect dialect = treat_fork_fields(&net, options.dialect, path, &use);
     report(use, path, options, upgrades);
     upgrade_net(&net, upgrades);
+    warn_of_transforms(net, options);
     upgrade_forks_of(&net, dialect == Dialect::kIntel, path, options, upgrades);
     if (const int widened = widen_raw_blobs(&net); widened > 0 && upgrades) {
       upgrades->push_back(fmt::format("{} blobs in NVIDIA's raw form became floats", widened));
@@ -120,6 +128,7 @@ caffe::SolverParameter read_solver_text(const std::string& path, std::vector<std
   upgrade_solver(&solver, upgrades);
   const bool intel = has_intels_defaults(use, options.dialect);
   const auto upgrade = [&](caffe::NetParameter* net) {
+    warn_of_transforms(*net, options);
     upgrade_forks_of(net, intel, path, options, upgrades);
   };
   if (solver.has_net_param()) upgrade(solver.mutable_net_param());

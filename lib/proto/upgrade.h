@@ -29,6 +29,9 @@ void set_snapshot_prefix(const std::string& solver_path, caffe::SolverParameter*
 void upgrade_v0(caffe::NetParameter* net, UpgradeNotes* notes);
 /// Transformations of V1 data layers to transform_param.
 void upgrade_v1_transforms(caffe::NetParameter* net, UpgradeNotes* notes);
+/// Fields of that kind in a present-form `layer`, where Caffe does not look at them: a sentence
+/// that lists them with their lines, or "".
+std::string ignored_transforms(const caffe::NetParameter& net);
 /// `layers` (2014) to `layer`.
 void upgrade_v1(caffe::NetParameter* net, UpgradeNotes* notes);
 /// `input` with input_shape or input_dim to an Input layer.

@@ -223,9 +223,10 @@ V1 upgrade_layer(V1* entry, UpgradeNotes* notes) {
 
 /// Gives convolution and pooling layers the `pad` of the "padding" layers they read, and drops
 /// those.
-void fold_padding(caffe::NetParameter* net) {
+void fold_padding(caffe::NetParameter* net, UpgradeNotes* notes) {
   std::map<std::string, int> producer;  // of each blob, so far
   std::vector<bool> padding(static_cast<std::size_t>(net->layers_size()));
+  std::vector<bool> read(padding.size());
   for (int i = 0; i < net->layers_size(); ++i) {
     V1& entry = *net->mutable_layers(i);
     const std::string& type = entry.layer().type();
@@ -242,6 +243,7 @@ void fold_padding(caffe::NetParameter* net) {
         fail("{}: a padding layer and the layer that reads it must have one bottom each",
              label(entry, "type"));
       }
+      read[static_cast<std::size_t>(found->second)] = true;
       entry.mutable_layer()->set_pad(source.layer().pad());
       entry.set_bottom(0, source.bottom(0));
       if (entry.has_crema_source() && source.has_crema_source()) {
@@ -253,7 +255,12 @@ void fold_padding(caffe::NetParameter* net) {
   }
   google::protobuf::RepeatedPtrField<V1> kept;
   for (int i = 0; i < net->layers_size(); ++i) {
-    if (!padding[static_cast<std::size_t>(i)]) kept.Add()->Swap(net->mutable_layers(i));
+    if (!padding[static_cast<std::size_t>(i)]) {
+      kept.Add()->Swap(net->mutable_layers(i));
+    } else if (!read[static_cast<std::size_t>(i)] && notes) {
+      notes->push_back(fmt::format("{}: this padding layer was dropped, as no layer reads it",
+                                   label(net->layers(i), "type")));
+    }
   }
   net->mutable_layers()->Swap(&kept);
 }
@@ -268,7 +275,7 @@ void upgrade_v0(caffe::NetParameter* net, UpgradeNotes* notes) {
               "the net mixes V0 layers (`layers {{ layer {{ … }} }}`) with V1 layers");
     }
   }
-  fold_padding(net);
+  fold_padding(net, notes);
 
   // Caffe keeps these of the net, and nothing else.
   caffe::NetParameter upgraded;

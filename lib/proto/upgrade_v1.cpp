@@ -2,6 +2,7 @@
 // `layer { type: "Convolution" param { lr_mult: 1 } }`.
 #include <google/protobuf/message.h>
 
+#include <algorithm>
 #include <vector>
 
 #include "base/error.h"
@@ -173,6 +174,37 @@ void upgrade_v1_transforms(caffe::NetParameter* net, UpgradeNotes* notes) {
           fmt::format("the transformation of layer \"{}\" moved to transform_param", layer.name()));
     }
   }
+}
+
+std::string ignored_transforms(const caffe::NetParameter& net) {
+  std::vector<std::string> found, fields;
+  const auto look = [&](const caffe::LayerParameter& layer, const std::string& message,
+                        const auto& param, bool scale_counts) {
+    const auto note = [&](const std::string& field) {
+      const std::string place = position_of(layer, fmt::format("{}.{}", message, field));
+      found.push_back(fmt::format("{}: {}.{}",
+                                  place.empty() ? fmt::format("layer \"{}\"", layer.name()) : place,
+                                  message, field));
+      if (std::find(fields.begin(), fields.end(), field) == fields.end()) fields.push_back(field);
+    };
+    if (param.has_scale() && !scale_counts) note("scale");
+    if (param.has_mean_file()) note("mean_file");
+    if (param.has_crop_size()) note("crop_size");
+    if (param.has_mirror()) note("mirror");
+  };
+  for (const caffe::LayerParameter& layer : net.layer()) {
+    if (layer.type() == "Data") look(layer, "data_param", layer.data_param(), false);
+    if (layer.type() == "ImageData") {
+      look(layer, "image_data_param", layer.image_data_param(), false);
+    }
+    if (layer.type() == "WindowData") {
+      look(layer, "window_data_param", layer.window_data_param(), true);
+    }
+  }
+  if (found.empty()) return "";
+  return fmt::format("{} {} no effect in a `layer` (as in Caffe); write transform_param {{ {} }}",
+                     fmt::join(found, ", "), found.size() == 1 ? "has" : "have",
+                     fmt::join(fields, " "));
 }
 
 void upgrade_v1(caffe::NetParameter* net, UpgradeNotes* notes) {

@@ -78,6 +78,26 @@ bool parameters_finite(const Net& net) {
                      [](const Parameter& parameter) { return all_finite(parameter.data); });
 }
 
+std::string non_finite_blob(const StoredWeights& weights, const Net* net) {
+  const auto wanted = [&](const StoredLayer& layer) {
+    return net == nullptr || std::ranges::any_of(net->graph().nodes, [&](const Node& node) {
+             return node.name() == layer.name;
+           });
+  };
+  for (const StoredLayer& layer : weights.layers) {
+    if (!wanted(layer)) continue;
+    for (std::size_t i = 0; i < layer.blobs.size(); ++i) {
+      const std::vector<float>& data = layer.blobs[i].data;
+      const auto bad =
+          std::count_if(data.begin(), data.end(), [](float x) { return !std::isfinite(x); });
+      if (bad == 0) continue;
+      return fmt::format("layer \"{}\", blob {}: {} of {} values are NaN or infinite", layer.name,
+                         i, bad, data.size());
+    }
+  }
+  return "";
+}
+
 bool gradients_finite(const Net& net) {
   return std::all_of(net.parameters().begin(), net.parameters().end(),
                      [](const Parameter& parameter) { return all_finite(parameter.gradient); });
@@ -98,8 +118,13 @@ void PassMark::rewind() const {
   for (std::size_t i = 0; i < readers_.size(); ++i) readers_[i]->seek(positions_[i]);
 }
 
-std::string advice(const NonFinite& first, float base_lr) {
+std::string advice(const NonFinite& first, int iteration, float base_lr) {
   if (first.in_data) return "The data itself is not clean: mend or remove that record";
+  if (iteration == 0) {
+    return "No update has been made yet, so the learning rate is not the cause: look at the "
+           "layer's input (transform_param.scale, the Log or root of a negative number), its "
+           "fields and the parameters that it starts from (fillers, weights)";
+  }
   return fmt::format(
       "Most often the learning rate is too high (base_lr is {:g}; try a tenth, warmup_iter or "
       "clip_gradients) or the data is not scaled (transform_param.scale)",

@@ -10,12 +10,17 @@
 #include <vector>
 
 #include "net/net.h"
+#include "proto/weights.h"
 
 namespace crema {
 
 bool all_finite(const Tensor& tensor);
 bool parameters_finite(const Net& net);
 bool gradients_finite(const Net& net);
+
+/// `layer "ip", blob 0: 7 of 70 values are NaN or infinite`, of the first such blob in stored
+/// weights, or "". With a net only layers that it has count.
+std::string non_finite_blob(const StoredWeights& weights, const Net* net = nullptr);
 
 /// Where a net's data and its random numbers stand.
 class PassMark {
@@ -42,8 +47,8 @@ struct NonFinite {
   bool in_parameter = false;
 };
 
-/// What usually helps, a sentence without its full stop.
-std::string advice(const NonFinite& first, float base_lr);
+/// What usually helps, a sentence without its full stop. `iteration`: updates done so far.
+std::string advice(const NonFinite& first, int iteration, float base_lr);
 
 /// Runs `passes` forward and backward passes again from `mark`. The gradients are those of these
 /// passes again afterwards. The net's observer is gone.

@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "proto/solver_state.h"
+#include "solver/health.h"
 
 namespace crema {
 namespace fs = boost::filesystem;
@@ -148,7 +149,11 @@ void warn_passed_over(const Error& error) {
 StoredWeights first_usable_weights(const std::vector<std::string>& states) {
   for (std::size_t i = 0;; ++i) {
     try {
-      return read_weights(weights_of_state(read_solver_state(states[i]), states[i]));
+      StoredWeights weights =
+          read_weights(weights_of_state(read_solver_state(states[i]), states[i]));
+      const std::string bad = non_finite_blob(weights);
+      require(bad.empty() || i + 1 == states.size(), "{}: {}", weights.file, bad);
+      return weights;
     } catch (const Error& error) {
       if (i + 1 == states.size()) throw;
       warn_passed_over(error);

@@ -38,8 +38,8 @@ void remove_stale_temporaries(const std::string& prefix);
 /// Logs why a snapshot is passed over for an older one.
 void warn_passed_over(const Error& error);
 
-/// The weights of the first of these states (at least one) that can be read whole; others are
-/// passed over with a warning.
+/// The weights of the first of these states (at least one) that can be read whole and, unless it is
+/// the last, hold no NaN or infinity; others are passed over with a warning.
 StoredWeights first_usable_weights(const std::vector<std::string>& states);
 
 /// Where the weights of a state are: the file that learned_net names beside the state (a snapshot

@@ -116,7 +116,8 @@ void Solver::make_histories() {
   for (const Parameter& parameter : net_->parameters())
     bytes += (parameter.data.bytes() + 63) / 64 * 64;
   const auto histories = static_cast<std::size_t>(rule_->histories());
-  history_buffer_ = Buffer(device_, bytes * histories);
+  with_context("the solver's histories, each as large as all parameters",
+               [&] { history_buffer_ = Buffer(device_, bytes * histories); });
   std::size_t offset = 0;
   for (const Parameter& parameter : net_->parameters()) {
     history_.emplace_back();
@@ -159,12 +160,26 @@ void Solver::load_initial_weights() {
 void Solver::load_weights(const std::string& files, const std::string& position) {
   for (const std::string& file : split(files, ',')) {
     const StoredWeights weights = with_context(position, [&] { return read_weights(file); });
+    with_context(position, [&] { require_finite(weights); });
     report_load(file, *net_, net_->load(weights));
     for (const auto& test_net : test_nets_) test_net->load(weights);
   }
 }
 
+void Solver::require_finite(const StoredWeights& weights) const {
+  if (options_.keep_going) return;
+  const std::string bad = non_finite_blob(weights, net_.get());
+  require(bad.empty(), "{}: {}; take weights from before that, or go on with --keep_going",
+          weights.file, bad);
+}
+
 bool Solver::solve() {
+  if (iteration_ > param_.max_iter()) {
+    LOG(INFO) << fmt::format("Nothing to do: {} is already at iteration {}, max_iter is {}",
+                             last_snapshot_.empty() ? "the run" : last_snapshot_, iteration_,
+                             param_.max_iter());
+    return true;
+  }
   LOG(INFO) << "Solving " << net_->name();
   LOG(INFO) << "Learning Rate Policy: " << param_.lr_policy();
   if (!step(param_.max_iter() - iteration_)) {
@@ -300,8 +315,10 @@ void Solver::check_health(float loss, double gradient_squares) {
   text += std::isfinite(loss) ? "there is a NaN or an infinity in the gradients"
                               : fmt::format("the loss is {}", loss);
   if (!first.where.empty()) text += fmt::format("; it began in {}", first.where);
-  if (first.in_parameter) text += ", which the update before brought out of range";
-  text += ". " + advice(first, param_.base_lr());
+  if (first.in_parameter && iteration_ > 0) {
+    text += ", which the update before brought out of range";
+  }
+  text += ". " + advice(first, iteration_, param_.base_lr());
   if (!options_.keep_going) fail_unhealthy(text);
   LOG(WARNING) << text << ". --keep_going: training goes on, and this is not said again.";
   warned_of_health_ = true;

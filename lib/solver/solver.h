@@ -64,6 +64,8 @@ class Solver {
   void set_up_epochs();
   void load_initial_weights();
   void load_weights(const std::string& files, const std::string& position);
+  /// A user error where the net's weights hold a NaN or an infinity, unless keep_going.
+  void require_finite(const StoredWeights& weights) const;
   float forward_backward();
   void note_loss(float loss);
   float smoothed_loss() const;

@@ -1,5 +1,7 @@
 #include "solver/solver_checks.h"
 
+#include <glog/logging.h>
+
 #include "base/error.h"
 #include "base/files.h"
 #include "solver/epochs.h"
@@ -13,9 +15,60 @@ bool takes_snapshots(const caffe::SolverParameter& solver, bool signals) {
          signals;
 }
 
+namespace {
+
+/// What Caffe takes without a word, though it is hardly meant.
+void warn_of_fields(const caffe::SolverParameter& solver) {
+  const auto warn = [&](const std::string& field, const std::string& text) {
+    const std::string place = position_of(solver, field);
+    LOG(WARNING) << place << (place.empty() ? "" : ": ") << text;
+  };
+  struct Missing {
+    const char* policy;
+    const char* field;
+    bool given;
+    const char* effect;
+  };
+  const bool gamma = solver.has_gamma(), power = solver.has_power();
+  const bool stepvalue = solver.stepvalue_size() > 0;
+  const char* const stays = "the rate stays base_lr";
+  for (const Missing& missing : {
+           Missing{"step", "gamma", gamma, "the rate is 0 from the first step on"},
+           Missing{"exp", "gamma", gamma, "the rate is 0 from iteration 1 on"},
+           Missing{"inv", "gamma", gamma, stays},
+           Missing{"inv", "power", power, stays},
+           Missing{"multistep", "gamma", gamma, "the rate is 0 from the first stepvalue on"},
+           Missing{"multistep", "stepvalue", stepvalue, stays},
+           Missing{"poly", "power", power, stays},
+           Missing{"sigmoid", "gamma", gamma, "the rate stays half of base_lr"},
+           Missing{"plateau", "gamma", gamma, "the rate is 0 from its first drop on"},
+       }) {
+    if (solver.lr_policy() != missing.policy || missing.given) continue;
+    warn("lr_policy", fmt::format("lr_policy \"{}\" has no {}: {}", missing.policy, missing.field,
+                                  missing.effect));
+  }
+  const std::string& type = solver.type();
+  const auto decays = [&](const char* field, float value) {
+    if (value < 0 || value >= 1) {
+      warn(field, fmt::format("{} is {:g}; values that make sense are in [0, 1)", field, value));
+    }
+  };
+  if (type != "AdaGrad" && type != "RMSProp") decays("momentum", solver.momentum());
+  if (type == "Adam") decays("momentum2", solver.momentum2());
+  const auto not_negative = [&](const char* field, float value) {
+    if (value < 0)
+      warn(field, fmt::format("{} is {:g}; a negative one makes no sense", field, value));
+  };
+  not_negative("base_lr", solver.base_lr());
+  not_negative("weight_decay", solver.weight_decay());
+}
+
+}  // namespace
+
 void check_solver(const caffe::SolverParameter& solver, bool signals) {
   check_learning_rate(solver);
   check_epochs(solver);
+  warn_of_fields(solver);
   require_field(solver, "", solver.has_max_iter() || solver.has_max_epochs(),
                 "max_iter is missing");
   require_field(solver, "max_iter", solver.max_iter() >= 0, "max_iter is {}; it cannot be negative",

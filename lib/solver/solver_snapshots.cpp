@@ -2,6 +2,7 @@
 #include <glog/logging.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/error.h"
 #include "data/batch_reader.h"
@@ -23,14 +24,15 @@ void Solver::snapshot() {
     fail_unhealthy(
         fmt::format("iteration {}: there is a NaN or an infinity in {}, so no snapshot is "
                     "made. {}",
-                    iteration_, first.where, advice(first, param_.base_lr())));
+                    iteration_, first.where, advice(first, iteration_, param_.base_lr())));
   }
   const SnapshotFiles files =
       snapshot_files(param_.snapshot_prefix(), iteration_, snapshot_format(param_));
   write_snapshot(files, training_state());
-  last_snapshot_ = files.state;
   // Broken weights must not push out good ones.
-  if (param_.snapshot_keep_last() > 0 && (!options_.keep_going || parameters_finite(*net_))) {
+  if (options_.keep_going && !parameters_finite(*net_)) return;
+  last_snapshot_ = files.state;
+  if (param_.snapshot_keep_last() > 0) {
     delete_old_snapshots(param_.snapshot_prefix(), iteration_, param_.snapshot_keep_last());
   }
 }
@@ -104,8 +106,15 @@ void Solver::restore(const std::string& state_file, const caffe::SolverState& st
               "history {} has shape {}, parameter {} of layer \"{}\" has {}", i,
               stored_shape(state.history(i)).str(), parameter.index, parameter.layer,
               history_of(i).shape().str());
+      const std::vector<float> stored = values(state.history(i));
+      require(options_.keep_going ||
+                  std::ranges::all_of(stored, [](float x) { return std::isfinite(x); }),
+              "history {}, of parameter {} of layer \"{}\", holds a NaN or an infinity; take a "
+              "snapshot from before that, or go on with --keep_going",
+              i, parameter.index, parameter.layer);
     }
   });
+  require_finite(weights);
   for (const Parameter& parameter : net_->parameters()) {
     require(weights.find(parameter.layer) != nullptr, "{} has no weights for layer \"{}\"",
             weights_file, parameter.layer);
@@ -116,7 +125,7 @@ void Solver::restore(const std::string& state_file, const caffe::SolverState& st
   }
   iteration_ = displayed_iteration_ = state.iter();
   rate_state_.current_step = state.current_step();
-  last_snapshot_ = state_file;
+  if (!options_.keep_going || parameters_finite(*net_)) last_snapshot_ = state_file;
   LOG(INFO) << "Restored iteration " << iteration_ << " from " << state_file;
   if (state.has_crema_training()) {
     const caffe::CremaTrainingState& training = state.crema_training();

@@ -1,4 +1,5 @@
 // Which gradients backward computes: Caffe's rules.
+#include "base/error.h"
 #include "net/passes/passes.h"
 
 namespace crema {
@@ -7,7 +8,8 @@ namespace {
 Value& value_of(Graph& graph, int index) { return graph.values[static_cast<std::size_t>(index)]; }
 
 /// Forward through the net: a layer needs backward if a bottom's value does or a parameter learns.
-void mark_needs(Graph& graph) {
+/// Returns which values come from layers that learn.
+std::vector<char> mark_needs(Graph& graph) {
   std::vector<char> needs(graph.values.size(), 0);
   for (Node& node : graph.nodes) {
     node.bottom_gradients.assign(node.bottoms.size(), 0);
@@ -27,6 +29,7 @@ void mark_needs(Graph& graph) {
     }
     for (const int top : node.tops) needs[static_cast<std::size_t>(top)] = node.backward;
   }
+  return needs;
 }
 
 /// Backward through the net: what does not reach the loss, or whose consumers refuse a gradient,
@@ -58,6 +61,21 @@ void prune(Graph& graph) {
   }
 }
 
+/// Labels of a loss that layers made which learn: their part of the gradient would be missing.
+void refuse_learned_labels(const Graph& graph, const std::vector<char>& needs) {
+  for (const Node& node : graph.nodes) {
+    if (!node.backward || node.bottoms.size() < 2 || node.bottom_gradients[1] == 0 ||
+        needs[static_cast<std::size_t>(node.bottoms[1])] == 0) {
+      continue;
+    }
+    const bool loss = node.layer->default_loss_weight() != 0;
+    require(!loss || node.layer->differentiable(1),
+            "{}: bottom 1 (labels) comes from layers that learn, but this layer has no gradient "
+            "for it; add propagate_down: true propagate_down: false, or set their lr_mult to 0",
+            node.where());
+  }
+}
+
 void force_all(Graph& graph) {
   for (Node& node : graph.nodes) {
     node.backward = true;
@@ -71,9 +89,10 @@ void force_all(Graph& graph) {
 }  // namespace
 
 void differentiate(Graph& graph, bool backward) {
-  mark_needs(graph);
+  const std::vector<char> needs = mark_needs(graph);
   if (backward) {
     prune(graph);
+    refuse_learned_labels(graph, needs);
     if (graph.force_backward) force_all(graph);
   }
   for (Value& value : graph.values) value.gradient = false;

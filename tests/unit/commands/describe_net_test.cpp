@@ -44,5 +44,16 @@ TEST(DescribeNetTest, NeedsNoSourceWhereAShapeIsGiven) {
   EXPECT_THAT(text, HasSubstr("60,965,224 parameters"));
 }
 
+TEST(DescribeNetTest, EveryTopOfADataLayerMayHaveAShape) {
+  DescribeOptions options;
+  options.device.threads = 1;
+  options.model = std::string(CREMA_SOURCE_DIR) + "/models/fcn/train_val.prototxt";
+  options.input_shapes = "data=2x3x64x64,label=2x1x64x64";
+  EXPECT_THAT(description(options), HasSubstr("2x1x64x64"));
+  options.input_shapes = "label=2x1x64x64";
+  EXPECT_THAT(testing::error_of([&] { describe_net(options); }),
+              HasSubstr("a shape of its first top \"data\" is needed beside that of another"));
+}
+
 }  // namespace
 }  // namespace crema

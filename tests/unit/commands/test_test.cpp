@@ -2,6 +2,9 @@
 
 #include <gmock/gmock.h>
 
+#include <cmath>
+
+#include "../base/log_lines.h"
 #include "../data/fixtures.h"
 #include "base/tool.h"
 #include "data/batch_reader.h"
@@ -10,6 +13,7 @@
 namespace crema {
 namespace {
 
+using ::testing::ElementsAre;
 using testing::error_of;
 using ::testing::HasSubstr;
 using testing::TemporaryFolder;
@@ -129,6 +133,27 @@ TEST(TestCommandTest, WantsAModelWithWeightsOrASolverWithASnapshot) {
   EXPECT_TRUE(refused(options));
   options.model = "";
   EXPECT_TRUE(refused(options));  // weights besides a snapshot
+}
+
+TEST_F(ScoreTest, BrokenWeightsAreScoredWithWarnings) {
+  const std::string model = folder_ / "net.prototxt", weights = folder_ / "w.caffemodel";
+  caffe::NetParameter net = parse_net(data_layer("d", folder_ / "ten", 5) + kScore, "n");
+  write_text(net, model);
+  caffe::LayerParameter& layer = *net.mutable_layer(1);
+  layer.add_blobs()->mutable_shape()->add_dim(1);
+  layer.mutable_blobs(0)->mutable_shape()->add_dim(1);
+  layer.mutable_blobs(0)->add_data(std::nanf(""));
+  write_binary(net, weights);
+  TestOptions options;
+  options.model = model;
+  options.weights = weights;
+  options.iterations = 1;
+  options.device.threads = 1;
+  const testing::LogLines log;
+  EXPECT_EQ(test(options), 0);
+  EXPECT_THAT(log.warnings,
+              ElementsAre(weights + ": layer \"f\", blob 0: 1 of 1 values are NaN or infinite",
+                          "\"score\" is not a finite number: it says nothing about the net"));
 }
 
 }  // namespace

@@ -56,5 +56,29 @@ layer { name: "t" type: "TanH" bottom: "c" top: "t" })";
   EXPECT_GE(failures, 2);
 }
 
+TEST(AllocationTest, AnErrorNamesTheLargestParameterOrTop) {
+  const std::string text = input_layer("x", "2x2x8x8") + R"(
+layer { name: "c" type: "Convolution" bottom: "x" top: "c"
+  convolution_param { num_output: 8 kernel_size: 3 weight_filler { type: "xavier" } } }
+layer { name: "f" type: "InnerProduct" bottom: "c" top: "f"
+  inner_product_param { num_output: 3 weight_filler { type: "xavier" } } })";
+  std::string errors;
+  for (int failing = 0;; ++failing) {
+    FailingDevice device;
+    device.fail_at(failing);
+    const std::string error = error_of([&] { Net net(net_of(text), device, trained()); });
+    if (error.empty()) break;
+    errors += error + "\n";
+  }
+  EXPECT_NE(errors.find("layer \"f\" (InnerProduct): its parameter 0 (3x288, 3.46 KB) is the "
+                        "largest of the net: out of memory"),
+            std::string::npos)
+      << errors;
+  EXPECT_NE(errors.find("layer \"c\" (Convolution): its top \"c\" (2x8x6x6, 2.3 KB) is the largest "
+                        "of the net: out of memory"),
+            std::string::npos)
+      << errors;
+}
+
 }  // namespace
 }  // namespace crema

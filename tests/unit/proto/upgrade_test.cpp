@@ -5,6 +5,7 @@
 #include <google/protobuf/util/message_differencer.h>
 #include <gtest/gtest.h>
 
+#include "../base/log_lines.h"
 #include "proto/io.h"
 #include "proto/text.h"
 #include "scratch.h"
@@ -157,6 +158,16 @@ TEST(UpgradeV0, Notes) {
                           "1 layers of the V1 form (`layers`) became `layer`"));
 }
 
+TEST(UpgradeV0, PaddingThatNobodyReadsIsSaidToBeDropped) {
+  UpgradeNotes notes;
+  const auto net = upgraded(
+      "layers { layer { name: \"p\" type: \"padding\" pad: 1 } bottom: \"d\" top: \"p\" }", &notes);
+  EXPECT_EQ(net.layer_size(), 0);
+  ASSERT_GE(notes.size(), 1u);
+  EXPECT_EQ(notes[0],
+            "n.prototxt:1: layer \"p\": this padding layer was dropped, as no layer reads it");
+}
+
 TEST(UpgradeV0, Errors) {
   EXPECT_EQ(net_error("layers {\n layer {\n name: \"x\"\n type: \"convolution\" } }"),
             "n.prototxt:4: layer \"x\": unknown type \"convolution\" of a V0 layer");
@@ -259,6 +270,32 @@ TEST(UpgradeV1, Transformations) {
   }
   const auto net = upgraded("layers { type: DATA\ndata_param {\nscale: 2 } }");
   EXPECT_EQ(position_of(net.layer(0), "transform_param.scale"), "n.prototxt:3");
+}
+
+TEST(UpgradeV1, TodaysFormHasSuchFieldsInVain) {
+  const auto warnings_of = [](const std::string& text, const ReadOptions& options = {}) {
+    const testing::LogLines log;
+    parse_net(text, "n.prototxt", nullptr, options);
+    return log.warnings;
+  };
+  const std::string one = "layer { type: \"Data\"\ndata_param {\ncrop_size: 3 } }";
+  EXPECT_THAT(warnings_of(one),
+              ElementsAre("n.prototxt:3: data_param.crop_size has no effect in a `layer` (as in "
+                          "Caffe); write transform_param { crop_size }"));
+  EXPECT_THAT(warnings_of(one, {Dialect::kDetect, true}), ElementsAre());
+  EXPECT_THAT(
+      warnings_of("layer { type: \"ImageData\"\nimage_data_param { scale: 2\nmirror: true } }\n"
+                  "layer { type: \"WindowData\" window_data_param { scale: 2\nmirror: false\n"
+                  "mean_file: \"m\" } }"),
+      ElementsAre("n.prototxt:2: image_data_param.scale, n.prototxt:3: image_data_param.mirror, "
+                  "n.prototxt:6: window_data_param.mean_file, n.prototxt:5: "
+                  "window_data_param.mirror have no effect in a `layer` (as in Caffe); write "
+                  "transform_param { scale mirror mean_file }"));
+  EXPECT_THAT(warnings_of("layers { type: DATA data_param { scale: 2 crop_size: 3 } }\n"),
+              ElementsAre());
+  EXPECT_THAT(warnings_of("layer { type: \"WindowData\" window_data_param { scale: 2 } }\n"
+                          "layer { type: \"Data\" transform_param { scale: 2 } }"),
+              ElementsAre());
 }
 
 TEST(UpgradeV1, PositionsMove) {

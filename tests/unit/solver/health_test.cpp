@@ -50,8 +50,8 @@ std::string net_on(const std::string& rows) {
 
 class HealthTest : public ::testing::Test {
  protected:
-  std::unique_ptr<Solver> solver(float bad, const std::string& text, bool keep_going = false) {
-    SolverOptions options;
+  std::unique_ptr<Solver> solver(float bad, const std::string& text, bool keep_going = false,
+                                 SolverOptions options = {}) {
     options.keep_going = keep_going;
     options.listeners = {&recorder_};
     return std::make_unique<Solver>(solver_of(net_on(rows_with(scratch_, bad)) + text +
@@ -141,6 +141,47 @@ TEST_F(HealthTest, KeepGoingWarnsOnce) {
   EXPECT_THAT(recorder_.snapshots,
               ElementsAre("s_iter_4.solverstate", "s_iter_8.solverstate", "s_iter_9.solverstate"));
   EXPECT_TRUE(std::isnan(run->net().read_params("ip1")[0][0]));
+}
+
+TEST_F(HealthTest, SnapshotsOfBrokenWeightsAreNotGoneOnFrom) {
+  const std::string text = "base_lr: 0.001 max_iter: 4 snapshot: 1";
+  solver(kNan, text, true)->solve();
+  const std::string bad = scratch_.path("s_iter_4.solverstate");
+  const std::string what =
+      scratch_.path("s_iter_4.caffemodel") +
+      ": layer \"ip1\", blob 0: 6 of 6 values are NaN or infinite; take weights from before that, "
+      "or go on with --keep_going";
+  // A list of snapshots, as `auto` gives it: the newest good one.
+  SolverOptions automatic;
+  automatic.snapshots = snapshots_of(scratch_.path("s"));
+  const LogLines log;
+  auto run = solver(kNan, text, false, automatic);
+  EXPECT_EQ(run->iteration(), 2);
+  ASSERT_EQ(log.warnings.size(), 2u);
+  EXPECT_EQ(log.warnings[0],
+            "passing over a snapshot that cannot be used: " + bad +
+                ": history 0, of parameter 0 of layer \"ip1\", holds a NaN or an infinity; take a "
+                "snapshot from before that, or go on with --keep_going");
+  EXPECT_THAT(error_of([&] { run->solve(); }),
+              HasSubstr("The last good snapshot is " + scratch_.path("s_iter_2.solverstate")));
+  SolverOptions given;
+  given.snapshots = {bad};
+  EXPECT_THAT(error_of([&] { solver(1, text, false, given); }), HasSubstr("holds a NaN"));
+  EXPECT_EQ(solver(1, text, true, given)->iteration(), 4);
+  SolverOptions weights;
+  weights.weights = scratch_.path("s_iter_4.caffemodel");
+  EXPECT_EQ(error_of([&] { solver(1, text, false, weights); }), what);
+  EXPECT_EQ(solver(1, text, true, weights)->iteration(), 0);
+}
+
+TEST_F(HealthTest, BeforeTheFirstUpdateTheRateIsNotBlamed) {
+  const auto run = solver(1, "base_lr: 0.001 max_iter: 9");
+  run->net().write_param("ip2", 0, {1, kInfinity, 1});
+  const std::string error = error_of([&] { run->step(1); });
+  EXPECT_THAT(error, ::testing::StartsWith(
+                         "iteration 0: the loss is inf; it began in parameter 0 of layer \"ip2\". "
+                         "No update has been made yet, so the learning rate is not the cause"));
+  EXPECT_THAT(error, Not(HasSubstr("base_lr")));
 }
 
 TEST_F(HealthTest, BrokenWeightsDoNotPushOutGoodSnapshots) {

@@ -4,6 +4,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cmath>
+
+#include "proto/io.h"
 #include "proto/solver_state.h"
 #include "support.h"
 
@@ -186,6 +189,18 @@ TEST(WeightsOfStateTest, MayHaveMovedBesideTheState) {
                 scratch.path("a_iter_3.caffemodel") + " exists");
   EXPECT_EQ(error_of([&] { weights_of_state(caffe::SolverState(), "s"); }),
             "s names no weights (learned_net)");
+}
+
+TEST(FirstUsableWeightsTest, PassesOverBrokenNumbersWhereThereAreOthers) {
+  const Scratch scratch;
+  const std::string prefix = scratch.path("a");
+  for (const int iteration : {1, 2}) write_snapshot(prefix, iteration, WeightFormat::kBinary);
+  const std::string newest = prefix + "_iter_2.caffemodel";
+  caffe::NetParameter net = read_net(newest);
+  net.mutable_layer(0)->mutable_blobs(0)->set_data(0, std::nanf(""));
+  write_weights(net, newest, WeightFormat::kBinary);
+  EXPECT_EQ(first_usable_weights(snapshots_of(prefix)).file, prefix + "_iter_1.caffemodel");
+  EXPECT_EQ(first_usable_weights({prefix + "_iter_2.solverstate"}).file, newest);
 }
 
 }  // namespace

@@ -408,5 +408,54 @@ TEST(SolverTest, WithKeepGoingNanIsNotHidden) {
   EXPECT_TRUE(std::isnan(run.weight()));
 }
 
+TEST(SolverTest, ASnapshotBeyondMaxIterLeavesNothingToDo) {
+  Training first(kScalar + "max_iter: 3");
+  first.solver.solve();
+  SolverOptions options;
+  options.snapshots = {first.scratch.path("s_iter_3.solverstate")};
+  Training second(kScalar + "max_iter: 2 display: 1", options);
+  const LogLines log;
+  EXPECT_TRUE(second.solver.solve());
+  EXPECT_THAT(log.lines, ElementsAre("Nothing to do: " + options.snapshots[0] +
+                                     " is already at iteration 3, max_iter is 2"));
+  EXPECT_THAT(second.recorder.snapshots, IsEmpty());
+  EXPECT_THAT(second.recorder.displays, IsEmpty());
+}
+
+TEST(SolverTest, FieldsThatAreHardlyMeantAreWarnedOf) {
+  const auto warnings_of = [](const std::string& text) {
+    const LogLines log;
+    Training run(kScalar + "max_iter: 3 " + text);
+    std::vector<std::string> texts;
+    for (const std::string& line : log.warnings) texts.push_back(line.substr(line.find(": ") + 2));
+    return texts;
+  };
+  const std::string zero = ": the rate is 0 from ", stays = ": the rate stays ";
+  const auto policy = [](const std::string& name) { return "lr_policy: \"" + name + "\" "; };
+  const auto no = [](const std::string& name, const std::string& field) {
+    return "lr_policy \"" + name + "\" has no " + field;
+  };
+  EXPECT_THAT(warnings_of(policy("step") + "stepsize: 1"),
+              ElementsAre(no("step", "gamma") + zero + "the first step on"));
+  EXPECT_THAT(warnings_of(policy("exp")),
+              ElementsAre(no("exp", "gamma") + zero + "iteration 1 on"));
+  EXPECT_THAT(warnings_of(policy("inv")), ElementsAre(no("inv", "gamma") + stays + "base_lr",
+                                                      no("inv", "power") + stays + "base_lr"));
+  EXPECT_THAT(warnings_of(policy("multistep") + "gamma: 0.1"),
+              ElementsAre(no("multistep", "stepvalue") + stays + "base_lr"));
+  EXPECT_THAT(warnings_of(policy("poly")), ElementsAre(no("poly", "power") + stays + "base_lr"));
+  EXPECT_THAT(warnings_of(policy("sigmoid") + "stepsize: 1"),
+              ElementsAre(no("sigmoid", "gamma") + stays + "half of base_lr"));
+  EXPECT_THAT(warnings_of(policy("plateau") + "plateau_winsize: 5"),
+              ElementsAre(no("plateau", "gamma") + zero + "its first drop on"));
+  EXPECT_THAT(warnings_of("momentum: 1"),
+              ElementsAre("momentum is 1; values that make sense are in [0, 1)"));
+  EXPECT_THAT(warnings_of("type: \"Adam\" momentum: -0.5 momentum2: 1.5 weight_decay: -1"),
+              ElementsAre("momentum is -0.5; values that make sense are in [0, 1)",
+                          "momentum2 is 1.5; values that make sense are in [0, 1)",
+                          "weight_decay is -1; a negative one makes no sense"));
+  EXPECT_THAT(warnings_of("momentum: 0.9 weight_decay: 0.1"), IsEmpty());
+}
+
 }  // namespace
 }  // namespace crema

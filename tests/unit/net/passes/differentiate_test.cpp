@@ -141,5 +141,32 @@ TEST(DifferentiateTest, ALossInTheMiddleCounts) {
   EXPECT_EQ(node_of(graph, "a").param_gradients, (Flags{1, 1}));
 }
 
+TEST(DifferentiateTest, LabelsThatLayersMadeWhichLearnAreRefused) {
+  for (const std::string type :
+       {"SoftmaxWithLoss", "SigmoidCrossEntropyLoss", "HingeLoss", "MultinomialLogisticLoss"}) {
+    const auto net = [&](const std::string& label_more, const std::string& loss_more,
+                         const std::string& net_more = "") {
+      return net_more + kInputs + ip("a", "x") + ip("b", "y", label_more) +
+             "layer { name: \"pick\" type: \"" +
+             (type == "SigmoidCrossEntropyLoss" ? "Power" : "ArgMax") +
+             "\" bottom: \"b\" top: \"l\" }\nlayer { name: \"loss\" type: \"" + type +
+             "\" bottom: \"a\" bottom: \"l\" top: \"loss\" " + loss_more + " }\n";
+    };
+    EXPECT_EQ(error_of([&] { differentiated(net("", "")); }),
+              "net.prototxt:6: layer \"loss\" (" + type +
+                  "): bottom 1 (labels) comes from layers that learn, but this layer has no "
+                  "gradient for it; add propagate_down: true propagate_down: false, or set their "
+                  "lr_mult to 0");
+    EXPECT_NO_THROW(differentiated(net("", "propagate_down: true propagate_down: false")));
+    EXPECT_NO_THROW(differentiated(net(kFrozen, "")));
+    EXPECT_NO_THROW(differentiated(net(kFrozen, "", "force_backward: true ")));
+    EXPECT_NO_THROW(differentiated(net("", "loss_weight: 0")));
+    Graph tested = inferred(net("", ""), caffe::TEST);
+    EXPECT_NO_THROW(differentiate(tested, false));
+  }
+  // Here both bottoms have a gradient.
+  EXPECT_NO_THROW(differentiated(kInputs + ip("a", "x") + ip("b", "y") + loss("a", "b")));
+}
+
 }  // namespace
 }  // namespace crema

@@ -157,7 +157,7 @@ class PriorBoxLayer final : public Layer {
     if (p.has_step_h()) step = {p.step_w(), p.step_h()};
     std::vector<float> values;
     const auto add = [&](float value) {
-      values.push_back(p.clip() ? std::clamp(value, 0.0F, 1.0F) : value);
+      values.push_back(p.clip() ? std::clamp<float>(value, 0.0F, 1.0F) : value);
     };
     for (std::int64_t h = 0; h < map[2]; ++h) {
       for (std::int64_t w = 0; w < map[3]; ++w) {

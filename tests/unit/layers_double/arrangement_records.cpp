@@ -47,6 +47,13 @@ std::vector<Record> arrangement_records() {
                                  r.between(axis, shape.axes() - 1)),
                      {r.values(shape)}};
        }},
+      {"Permute", "",
+       [](Random& r) {
+         return Draw{fmt::format("permute_param {{ {} }}",
+                                 r.pick({"", "order: 0 order: 2 order: 3 order: 1", "order: 3",
+                                         "order: 2 order: 0", "order: 1 order: 3 order: 0"})),
+                     {r.values(r.shape(4, 5))}};
+       }},
       {"Reduction", "",
        [](Random& r) {
          const Shape shape = r.shape(1, 4);

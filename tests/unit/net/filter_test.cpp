@@ -14,7 +14,8 @@ layer { name: "c" type: "Convolution" bottom: "k" top: "c"
 layer { name: "r" type: "ReLU" bottom: "c" top: "c" }
 layer { name: "ip" type: "InnerProduct" bottom: "c" top: "ip"
   inner_product_param { num_output: 5 weight_filler { type: "xavier" } } }
-layer { name: "loss" type: "SoftmaxWithLoss" bottom: "ip" bottom: "l" top: "loss" })";
+layer { name: "loss" type: "SoftmaxWithLoss" bottom: "ip" bottom: "l" top: "loss"
+  propagate_down: true propagate_down: false })";
 
 std::string filtering(int items) {
   const std::string n = std::to_string(items);

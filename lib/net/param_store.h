@@ -30,7 +30,6 @@ class ParamStore {
   void finish_gradient(int param);
   void finish_gradients();
 
-  std::size_t data_bytes() const { return data_buffer_.bytes(); }
   std::size_t gradient_bytes() const { return gradient_buffer_.bytes(); }
 
  private:

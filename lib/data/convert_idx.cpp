@@ -81,7 +81,8 @@ std::int64_t convert_idx(const std::string& images, const std::string& labels,
   const LabelledImages all(images, labels);
   const auto fill = [&](std::int64_t i, caffe::Datum& datum) {
     datum.set_data(std::string(all.image(i)));
-    datum.set_label(all.label(i));
+    datum.clear_label();
+    datum.add_label(all.label(i));
   };
   write_records(writer, signals, all.count(), all.datum(1), fill, progress);
   return all.count();
@@ -103,7 +104,8 @@ std::int64_t convert_idx_pairs(const std::string& images, const std::string& lab
   const auto fill = [&](std::int64_t i, caffe::Datum& datum) {
     const std::int64_t first = draw(i, 0), second = draw(i, 1);
     datum.set_data(std::string(all.image(first)).append(all.image(second)));
-    datum.set_label(all.label(first) == all.label(second) ? 1 : 0);
+    datum.clear_label();
+    datum.add_label(all.label(first) == all.label(second) ? 1 : 0);
   };
   write_records(writer, signals, count, all.datum(2), fill, progress);
   return count;

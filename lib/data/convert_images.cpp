@@ -52,7 +52,7 @@ class Converter {
   /// The Datum of one file.
   void convert(const std::string& path, int label, caffe::Datum* datum) {
     datum->Clear();
-    datum->set_label(label);
+    datum->add_label(label);
     const std::string file = read_file(path);
     with_context([&] { return path; }, [&] { convert_bytes(file, extension_of(path), datum); });
   }

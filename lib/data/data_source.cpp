@@ -39,7 +39,7 @@ class DataSource final : public ImageSource {
                  [&] { parse_datum(reader_->key(), value, &datum_); });
     with_context([&] { return where(record->origin); },
                  [&] { record->image = image_of(datum_, transformer().decoding(), &decoded_); });
-    record->label = static_cast<float>(datum_.label());
+    record->label = datum_.label_size() > 0 ? static_cast<float>(datum_.label(0)) : 0;
   }
 
   std::string where(const RecordOrigin& origin) const override {

@@ -41,8 +41,7 @@ void ImageSource::read(int count, const std::vector<float*>& tops, RecordOrigin*
                  [&] {
                    const Shape shape = record_.image.shape();
                    check(shape);
-                   transformer_.transform(record_.image, transformer_.place(shape, ordinal_),
-                                          tops[0] + i * size);
+                   transformer_.transform(record_.image, ordinal_, &workspace_, tops[0] + i * size);
                  });
     if (labels_) tops[1][i] = record_.label;
     origins[i] = record_.origin;

@@ -51,6 +51,7 @@ class ImageSource : public BatchSource {
 
   const Transformer transformer_;
   const bool labels_, varying_;
+  Transformer::Workspace workspace_;
   Record record_;
   bool loaded_ = false;
   std::uint64_t ordinal_ = 0;  ///< of record_

@@ -121,7 +121,9 @@ void Transformer::transform(const Value* in, const ImageView& image, const Place
   }
 }
 
-void Transformer::transform(const ImageView& image, const Placement& placement, float* out) const {
+void Transformer::transform(const ImageView& image, std::uint64_t ordinal, Workspace* /*workspace*/,
+                            float* out) const {
+  const Placement placement = place(image.shape(), ordinal);
   if (image.bytes) {
     transform(image.bytes, image, placement, out);
   } else {

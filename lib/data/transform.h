@@ -21,12 +21,6 @@ namespace crema {
 
 class Transformer {
  public:
-  /// Which part of a picture is taken.
-  struct Placement {
-    std::int64_t top = 0, left = 0;
-    bool mirror = false;
-  };
-
   /// Reads the mean file. Fails on contradictory parameters.
   Transformer(const caffe::TransformationParameter& param, caffe::Phase phase, std::uint64_t seed,
               const std::string& layer_name);
@@ -40,13 +34,26 @@ class Transformer {
   /// How encoded pictures are to be decoded (force_color, force_gray).
   Decode decoding() const { return decoding_; }
 
-  /// The part of the `ordinal`-th record (counted from the beginning of the run) that is taken.
-  Placement place(const Shape& image, std::uint64_t ordinal) const;
+  /// How many pictures come out for one that goes in.
+  int views() const { return 1; }
 
-  /// Writes output_shape(image.shape()).count() floats. `image` must have passed output_shape().
-  void transform(const ImageView& image, const Placement& placement, float* out) const;
+  /// Memory of one thread that transforms, reused from picture to picture.
+  struct Workspace {};
+
+  /// Writes the views of the `ordinal`-th record (counted from the beginning of the run), one
+  /// behind the other, views() * output_shape(image.shape()).count() floats. `image` must have
+  /// passed output_shape(). Any number of threads may do so at once, each with a workspace of its
+  /// own.
+  void transform(const ImageView& image, std::uint64_t ordinal, Workspace* workspace,
+                 float* out) const;
 
  private:
+  /// Which part of a picture is taken.
+  struct Placement {
+    std::int64_t top = 0, left = 0;
+    bool mirror = false;
+  };
+  Placement place(const Shape& image, std::uint64_t ordinal) const;
   template <class Value>
   void transform(const Value* in, const ImageView& image, const Placement& placement,
                  float* out) const;

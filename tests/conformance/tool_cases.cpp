@@ -145,7 +145,7 @@ void compare_item(const std::string& what, const caffe::Datum& datum, const Json
   check("channels", datum.channels());
   check("height", datum.height());
   check("width", datum.width());
-  check("label", datum.label());
+  check("label", datum.label_size() > 0 ? datum.label(0) : 0);
   check("encoded", datum.encoded() ? 1 : 0);
   if (expected.contains("data_hex")) {
     const std::string hex = expected["data_hex"];

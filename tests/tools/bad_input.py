@@ -144,7 +144,6 @@ class NetText(NetTest):
 
     def test_fields_of_other_forks(self):
         cases = [
-            (layer("x", "Data", "", "x", "data_param { shuffle: true }"), "shuffle", "is made"),
             (layer("bn", "BN", "data", "bn", "bn_param { }"), "bn_param", "SegNet"),
             (layer("x", "Data", "", "x", "transform_param { crop_h: 3 }"), "crop_h", "NVIDIA"),
             (layer("x", "Data", "", "x", "transform_param { fixed_crop: true }"), "fixed_crop", ""),

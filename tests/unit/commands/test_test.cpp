@@ -27,7 +27,7 @@ void make_numbers(const std::string& path, int records) {
     datum.set_height(1);
     datum.set_width(1);
     datum.add_float_data(static_cast<float>(i));
-    datum.set_label(i % 2 == 0 ? 1 : 0);
+    datum.add_label(i % 2 == 0 ? 1 : 0);
     entries.emplace_back(fmt::format("{:08}", i), datum.SerializeAsString());
   }
   testing::make_lmdb(path, entries);

@@ -61,7 +61,7 @@ TEST_F(ConvertImages, Pixels) {
   ASSERT_EQ(found.size(), 2u);
   EXPECT_EQ(found[0].key, "00000000_a.png");
   EXPECT_EQ(found[1].key, "00000001_b c.JPG");
-  EXPECT_EQ(found[0].datum.label(), 4);
+  EXPECT_EQ(found[0].datum.label(0), 4);
   EXPECT_EQ(found[0].datum.channels(), 3);
   EXPECT_EQ(found[0].datum.height(), 4);
   EXPECT_EQ(found[0].datum.width(), 6);
@@ -136,7 +136,7 @@ TEST_F(ConvertImages, ShufflesTheOrderNotTheKeys) {
   int i = 0;
   for (const Record& record : records()) {
     EXPECT_EQ(record.key, fmt::format("{:08}_a.png", i++));
-    labels.push_back(record.datum.label());
+    labels.push_back(record.datum.label(0));
   }
   EXPECT_EQ(std::set<int>(labels.begin(), labels.end()).size(), 20u);
   EXPECT_FALSE(std::is_sorted(labels.begin(), labels.end()));

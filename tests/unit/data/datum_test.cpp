@@ -24,7 +24,7 @@ std::string parse_error(const caffe::Datum& datum) {
 TEST(Datum, BytesAndFloats) {
   caffe::Datum datum;
   parse_datum("k", byte_datum(2, 3, 4, 250, -7).SerializeAsString(), &datum);
-  EXPECT_EQ(datum.label(), -7);
+  EXPECT_EQ(datum.label(0), -7);
   const ImageView bytes = image_of(datum);
   EXPECT_EQ(bytes.shape(), (Shape{2, 3, 4}));
   EXPECT_EQ(bytes.floats, nullptr);

@@ -93,7 +93,7 @@ inline caffe::Datum byte_datum(int channels, int height, int width, int first, i
   for (int i = 0; i < channels * height * width; ++i) {
     datum.mutable_data()->push_back(static_cast<char>((first + i) % 256));
   }
-  datum.set_label(label);
+  datum.add_label(label);
   return datum;
 }
 

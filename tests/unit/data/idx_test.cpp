@@ -122,8 +122,8 @@ TEST(ConvertIdx, PairsAreOfOneClassOrNot) {
     EXPECT_EQ(pair.channels(), 2);
     ASSERT_EQ(pair.data().size(), 4u);
     // The second pixel of each picture is its class.
-    EXPECT_EQ(pair.label(), pair.data()[1] == pair.data()[3]);
-    same += pair.label();
+    EXPECT_EQ(pair.label(0), pair.data()[1] == pair.data()[3]);
+    same += pair.label(0);
     firsts.insert(pair.data()[0]);
   }
   EXPECT_NEAR(same, 200 / 3, 25);

@@ -21,7 +21,8 @@ std::vector<float> run(const Transformer& transformer, const caffe::Datum& datum
                        std::uint64_t ordinal = 0) {
   const ImageView image = image_of(datum);
   std::vector<float> out(static_cast<std::size_t>(transformer.output_shape(image.shape()).count()));
-  transformer.transform(image, transformer.place(image.shape(), ordinal), out.data());
+  Transformer::Workspace workspace;
+  transformer.transform(image, ordinal, &workspace, out.data());
   return out;
 }
 
@@ -93,18 +94,23 @@ TEST(Transform, RandomnessIsEvenAndDependsOnSeedNameAndOrdinalOnly) {
   const Transformer first = make(param, caffe::TRAIN), same = make(param, caffe::TRAIN);
   const Transformer seeded = make(param, caffe::TRAIN, 2);
   const Transformer named(param, caffe::TRAIN, 1, "other");
-  const Shape image{1, 6, 4};
+  // Value 4 * y + x: the first one tells where the part was taken from and whether it is mirrored.
+  const caffe::Datum datum = byte_datum(1, 6, 4, 0, 0);
+  const auto place = [&](const Transformer& transformer, std::uint64_t ordinal) {
+    const int corner = static_cast<int>(run(transformer, datum, ordinal)[0]);
+    return std::pair(corner / 4, corner % 4 != 0);
+  };
   int tops[3] = {}, mirrored = 0, other_seed = 0, other_name = 0;
   constexpr int kDraws = 3000;
   for (int i = 0; i < kDraws; ++i) {
     const auto ordinal = static_cast<std::uint64_t>(i);
-    const auto a = first.place(image, ordinal), b = same.place(image, ordinal);
-    EXPECT_TRUE(a.top == b.top && a.left == b.left && a.mirror == b.mirror);
-    ASSERT_TRUE(a.top >= 0 && a.top <= 2 && a.left == 0);
-    ++tops[a.top];
-    mirrored += a.mirror;
-    other_seed += a.top == seeded.place(image, ordinal).top;
-    other_name += a.top == named.place(image, ordinal).top;
+    const auto [top, mirror] = place(first, ordinal);
+    EXPECT_EQ(run(first, datum, ordinal), run(same, datum, ordinal));
+    ASSERT_LE(top, 2);
+    ++tops[top];
+    mirrored += mirror;
+    other_seed += top == place(seeded, ordinal).first;
+    other_name += top == place(named, ordinal).first;
   }
   for (const int count : tops) EXPECT_NEAR(count, kDraws / 3, 130);  // 5 standard deviations
   EXPECT_NEAR(mirrored, kDraws / 2, 140);
@@ -118,12 +124,14 @@ TEST(Transform, RowsOfEveryWidth) {
     caffe::TransformationParameter param;
     param.set_scale(0.25f);
     param.add_mean_value(3);
-    const Transformer transformer = make(param);
     const caffe::Datum datum = byte_datum(2, 3, width, 7, 0);
-    const ImageView image = image_of(datum);
-    std::vector<float> plain(static_cast<std::size_t>(6 * width)), mirrored(plain);
-    transformer.transform(image, {0, 0, false}, plain.data());
-    transformer.transform(image, {0, 0, true}, mirrored.data());
+    const std::vector<float> plain = run(make(param), datum);
+    param.set_mirror(true);
+    const Transformer mirroring = make(param);
+    std::vector<float> mirrored = plain;
+    for (std::uint64_t i = 0; width > 1 && mirrored == plain; ++i) {
+      mirrored = run(mirroring, datum, i);
+    }
     for (int row = 0; row < 6; ++row) {
       for (int x = 0; x < width; ++x) {
         const int i = row * width + x;

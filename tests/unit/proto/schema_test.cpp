@@ -28,6 +28,8 @@ const std::set<std::string> kOwnEnumerations = {"SnapshotBestMode"};
 const std::set<std::string> kOfForks = {"Phase.MULTI_VIEW", "BlobProto.raw_data_type",
                                         "BlobProto.raw_diff_type", "BlobProto.raw_data",
                                         "BlobProto.raw_diff"};
+/// Optional in Caffe, repeated in Minerva; one value is written in the same bytes.
+const std::set<std::string> kRepeatedInMinerva = {"Datum.label"};
 
 std::string without_package(const std::string& name) { return name.substr(name.find('.') + 1); }
 
@@ -81,8 +83,10 @@ void add(const Descriptor& message, std::set<std::string>* rows) {
     const FieldDescriptor& field = *message.field(i);
     if (field.number() >= kFirstOwnField) continue;
     if (kOfForks.contains(message.name() + "." + field.name())) continue;
+    const bool repeated_here = kRepeatedInMinerva.contains(message.name() + "." + field.name());
+    const auto label = repeated_here ? FieldDescriptor::LABEL_OPTIONAL : field.label();
     rows->insert(message.name() + "\t" + field.name() + "\t" + std::to_string(field.number()) +
-                 "\t" + kLabels[field.label()] + "\t" + type_of(field) + "\t" +
+                 "\t" + kLabels[label] + "\t" + type_of(field) + "\t" +
                  (field.is_packed() ? "packed" : default_of(field)));
   }
   for (int i = 0; i < message.enum_type_count(); ++i) {

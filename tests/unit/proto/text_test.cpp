@@ -64,12 +64,11 @@ const BadText kBadTexts[] = {
      "field "
      "of NVIDIA Caffe (NVCaffe) and Intel Caffe that changes results and is not supported"},
     {"a fork's field within a parameter",
-     "layer { name: \"d\" type: \"Data\" data_param { shuffle: true } }",
-     "n.prototxt:1:45: layer \"d\" (Data): unknown field \"shuffle\" in data_param; it is a field "
-     "of "
-     "NVIDIA Caffe (NVCaffe) and Intel Caffe that changes results and is not supported (shuffle "
-     "the "
-     "records when the database is made)"},
+     "layer { name: \"d\" type: \"Data\" transform_param { resize_param { } } }",
+     "n.prototxt:1:50: layer \"d\" (Data): unknown field \"resize_param\" in transform_param; it "
+     "is "
+     "a field of NVIDIA Caffe (NVCaffe) and Intel Caffe that changes results and is not supported "
+     "(resize the images when the database is made)"},
     {"old learning rates in a new layer", "layer { name: \"c\" blobs_lr: 1 }",
      "n.prototxt:1:19: layer \"c\": unknown field \"blobs_lr\" in a layer; use `param { lr_mult "
      "decay_mult }`, one for each parameter"},

@@ -16,6 +16,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <string_view>
 #include <vector>
 
@@ -68,6 +69,15 @@ bool is_temporary(std::string_view name, std::string_view target) {
   return true;
 }
 
+/// Under its own name at once, so that a kill leaves an empty folder or a marked one.
+void make_mark(const std::string& path) {
+  errno = 0;
+  std::ofstream file(path, std::ios::binary);
+  file << kMarkText;
+  file.close();
+  require_system(file.good(), "cannot write {}", path);
+}
+
 /// Whether a folder holds the mark, or nothing at all yet.
 bool is_unfinished(const fs::path& folder) {
   boost::system::error_code error;
@@ -95,7 +105,7 @@ NewFolder::NewFolder(const std::string& path, const std::string& what) : NewFold
   // Another program that clears up may have come between.
   require(folder_ >= 0 && lock(folder_) != Lock::kOthers, "another program is making {} already",
           path_);
-  write(kMark, kMarkText);
+  make_mark(temporary_ + "/" + kMark);
 }
 
 NewFolder::~NewFolder() {

@@ -16,10 +16,9 @@ import struct
 import subprocess
 import time
 import unittest
-import zlib
 
 import harness
-from harness import ACCURACY, CORPUS, LOSS, ToolTest, data_layer, datum, inner_product, read, run, small_net, solver, write
+from harness import ACCURACY, CORPUS, LOSS, ToolTest, data_layer, datum, inner_product, png, read, run, small_net, solver, write
 
 DUMMY = """layer {
   name: "data"
@@ -1102,6 +1101,7 @@ class CommandLines(ToolTest):
             "convert-folder": "convert-folder [flags] FOLDER DB",
             "convert-idx": "convert-idx [--pairs] IMAGES LABELS DB",
             "convert-imageset": "convert-imageset [flags] ROOT LIST DB",
+            "convert-text": "convert-text [--streams N] [--test_share X] TEXT FOLDER",
             "compute-image-mean": "compute-image-mean [--backend lmdb|leveldb] DB [OUT]",
             "extract-features": "extract-features WEIGHTS NET BLOB,… DB,… BATCHES|all lmdb|leveldb [CPU|GPU] [ID]",
         }
@@ -1288,16 +1288,6 @@ class ConvertIdx(ToolTest):
 
     def test_folder_of_the_db_missing(self):
         self.check("gone/db", "No such file", db="gone/db")
-
-
-def png(width=2, height=2, channels=3):
-    """A picture, written here."""
-    def chunk(kind, body):
-        return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
-
-    rows = b"".join(b"\0" + bytes(range(width * channels)) for _ in range(height))
-    head = struct.pack(">IIBBBBB", width, height, 8, 2 if channels == 3 else 0, 0, 0, 0)
-    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
 
 
 class ConvertImageset(ToolTest):

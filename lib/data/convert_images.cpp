@@ -6,7 +6,6 @@
 #include <optional>
 
 #include "base/error.h"
-#include "base/files.h"
 #include "base/signals.h"
 #include "data/database.h"
 #include "data/image.h"
@@ -53,7 +52,7 @@ class Converter {
   void convert(const std::string& path, int label, caffe::Datum* datum) {
     datum->Clear();
     datum->add_label(label);
-    const std::string file = read_file(path);
+    const std::string file = read_listed_file(path);
     with_context([&] { return path; }, [&] { convert_bytes(file, extension_of(path), datum); });
   }
 
@@ -125,11 +124,11 @@ ConvertImagesResult convert_images(
   caffe::Datum datum;
   for (std::int64_t i = 0; i < images.size(); ++i) {
     const std::int64_t place = order[static_cast<std::size_t>(i)];
-    const ImageList::Entry& entry = images[place];
     bool good = true;
     try {
-      with_context([&] { return images.where(place); },
-                   [&] { converter.convert(root + entry.name, entry.label, &datum); });
+      with_context(
+          [&] { return images.where(place); },
+          [&] { converter.convert(images.file(place, root), images.whole_label(place), &datum); });
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::kUser) throw;
       result.skipped.emplace_back(error.what());
@@ -137,9 +136,11 @@ ConvertImagesResult convert_images(
     }
     // Once the data base will not be kept only the other bad images are of interest.
     if (good && (result.skipped.empty() || options.skip_bad_records)) {
-      with_context(
-          [&] { return images.where(place); },
-          [&] { writer->put(fmt::format("{:08}_{}", i, entry.name), datum.SerializeAsString()); });
+      with_context([&] { return images.where(place); },
+                   [&] {
+                     writer->put(fmt::format("{:08}_{}", i, images.name(place)),
+                                 datum.SerializeAsString());
+                   });
       ++result.records;
     }
     if (progress) progress(i + 1, images.size());

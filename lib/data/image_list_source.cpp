@@ -29,7 +29,7 @@ class ImageListSource final : public ImageSource {
   std::int64_t records() const override { return list_.size(); }
 
   std::string describe(const RecordOrigin& origin) const override {
-    return fmt::format("{} ({})", list_[origin.row].name, list_.where(origin.row));
+    return fmt::format("{} ({})", list_.name(origin.row), list_.where(origin.row));
   }
 
  private:
@@ -45,13 +45,18 @@ class ImageListSource final : public ImageSource {
       epoch_ = epoch;
       record->origin.row = (*order_)[place];
     }
-    const ImageList::Entry& entry = list_[record->origin.row];
     with_context([&] { return list_.where(record->origin.row); },
                  [&] {
-                   read_image(param_.root_folder() + entry.name,
-                              param_.is_color() ? Decode::kColor : Decode::kGray, &read_);
+                   const std::string path = list_.file(record->origin.row, param_.root_folder());
+                   const std::string file = read_listed_file(path);
+                   with_context([&] { return path; },
+                                [&] {
+                                  decode_image(file,
+                                               param_.is_color() ? Decode::kColor : Decode::kGray,
+                                               &read_);
+                                });
                  });
-    record->label = static_cast<float>(entry.label);
+    record->label = list_.labels(record->origin.row)[0];
     record->image = read_.view();
     if (param_.new_height() > 0) {
       resize_image(read_, param_.new_height(), param_.new_width(), &resized_);
@@ -61,7 +66,7 @@ class ImageListSource final : public ImageSource {
   }
 
   std::string where(const RecordOrigin& origin) const override {
-    return fmt::format("{}: {}", list_.where(origin.row), list_[origin.row].name);
+    return fmt::format("{}: {}", list_.where(origin.row), list_.name(origin.row));
   }
 
   const ImageList list_;

@@ -44,9 +44,12 @@ class LmdbReader final : public DatabaseReader {
   bool next() override;
   void rewind() override;
   void skip(std::int64_t count) override;
+  void go_to(std::int64_t index) override;
 
   std::string_view key() const override;
-  std::string_view value() override;
+  void locate(StoredValue* value) override;
+  std::string_view load(std::string_view key, const StoredValue& value,
+                        std::string* buffer) const override;
 
  private:
   /// A page on the way from the root to the present leaf, and the node taken there.
@@ -63,6 +66,12 @@ class LmdbReader final : public DatabaseReader {
     std::string_view key;
   };
 
+  /// A leaf page and the place of its first record.
+  struct Leaf {
+    std::uint64_t page;
+    std::int64_t first;
+  };
+
   void open();
   void read_meta();
   std::uint64_t newest_transaction() const;
@@ -72,7 +81,9 @@ class LmdbReader final : public DatabaseReader {
   void load(std::uint64_t number, std::size_t level);
   void descend(std::uint64_t number, std::size_t level);
   bool next_leaf();
+  void index_leaves();
   void check_unchanged() const;
+  void check_now_and_then();
   Node node(std::size_t level, int index) const;
   [[noreturn]] void damaged(const std::string& what) const;
 
@@ -85,7 +96,9 @@ class LmdbReader final : public DatabaseReader {
   std::vector<Level> levels_;
   int leaves_until_check_ = 0;
   bool started_ = false;
-  std::vector<unsigned char> value_;
+  std::vector<Leaf> leaves_;  ///< all of them, in order, once go_to() was called
+  std::size_t leaf_ = 0;      ///< the present one among them …
+  bool by_index_ = false;     ///< … if go_to() led to it; the pages above it are others then
 };
 
 /// Makes a new environment. Nothing is left under `path` unless finish() succeeds.

@@ -259,7 +259,8 @@ TEST(DataSource, ParametersThatCannotBe) {
   EXPECT_EQ(failure([](Layer layer) { layer->mutable_data_param()->set_prefetch(0); }),
             "data_param.prefetch is 0; it can be 1 to 2147483647");
   EXPECT_EQ(failure([](Layer layer) { layer->clear_top(); }),
-            "a Data layer has 1 or 2 tops (the pictures, the labels), not 0");
+            "a Data layer has a top for the pictures and any number for the labels, this one has "
+            "none");
   EXPECT_EQ(
       failure([](Layer layer) { layer->mutable_data_param()->clear_backend(); }),
       "data_param.source " + folder / "db" +

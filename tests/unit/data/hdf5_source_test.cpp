@@ -167,9 +167,39 @@ TEST_F(Hdf5Source, RowsThatDoNotFitIntoTheCache) {
       seen.push_back(static_cast<int>(row[0]));
     }
     EXPECT_EQ(std::is_sorted(seen.begin(), seen.end()), !shuffle);
+    const std::vector<int> order = seen;
     std::sort(seen.begin(), seen.end());
     for (int i = 0; i < kRows; ++i) ASSERT_EQ(seen[static_cast<std::size_t>(i)], i);
+    const auto resumed = open_hdf5(hdf5_layer(list_, 1, shuffle, {"data"}), caffe::TRAIN, 1);
+    for (const int place : {60, 3, 33, 69, 0, 32}) {
+      resumed->seek(static_cast<std::uint64_t>(place));
+      resumed->read({row.data()});
+      EXPECT_EQ(static_cast<int>(row[0]), order[static_cast<std::size_t>(place)]);
+    }
   }
+}
+
+TEST_F(Hdf5Source, PicturesAreTransformed) {
+  std::vector<std::uint8_t> bytes(std::size_t{3} * 2 * 4 * 5);
+  for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::uint8_t>(i);
+  make_dataset(folder_ / "a.h5", "data", H5T_STD_U8LE, {3, 2, 4, 5}, bytes.data(),
+               H5T_NATIVE_UINT8);
+  write_file(list_, folder_ / "a.h5");
+  caffe::LayerParameter layer = hdf5_layer(list_, 2, false, {"data"});
+  layer.mutable_transform_param()->set_crop_size(2);
+  layer.mutable_transform_param()->set_scale(0.5f);
+  layer.mutable_transform_param()->add_mean_value(1);
+  layer.mutable_transform_param()->add_mean_value(2);
+  const auto reader = open_hdf5(layer, caffe::TEST, 1);
+  EXPECT_THAT(reader->shapes(2), ElementsAre(Shape{2, 2, 2, 2}));
+  std::vector<float> out(16);
+  reader->read({out.data()});
+  // The middle begins at row 1, column 1 of 4 x 5; the second channel at 20, the second row at 40.
+  EXPECT_THAT(out, ElementsAre(2.5f, 3, 5, 5.5f, 12, 12.5f, 14.5f, 15, 22.5f, 23, 25, 25.5f, 32,
+                               32.5f, 34.5f, 35));
+  layer.mutable_transform_param()->set_crop_size(5);
+  EXPECT_EQ(error_of([&] { open_hdf5(layer, caffe::TEST, 1); }),
+            list_ + ": dataset \"data\": the image is 2x4x5, smaller than crop_size 5");
 }
 
 TEST_F(Hdf5Source, EveryNumericTypeConverts) {

@@ -319,8 +319,10 @@ TEST_F(ImageData, ParametersThatCannotBe) {
   EXPECT_EQ(open_error(), "image_data_param.batch_size is 0; it can be 1 to 2147483647");
   layer_ = good;
   layer_.mutable_top()->RemoveLast();
-  EXPECT_EQ(open_error(), "an ImageData layer has a top for the pictures and one or more for the labels, not 1 in "
-            "all");
+  EXPECT_EQ(
+      open_error(),
+      "an ImageData layer has a top for the pictures and one or more for the labels, not 1 in "
+      "all");
 }
 
 }  // namespace

@@ -78,6 +78,7 @@ class LmdbReader final : public DatabaseReader {
   void read_at(std::uint64_t offset, void* to, std::size_t size) const;
   void check_pages(std::uint64_t first, std::uint64_t count, const Node* leaf_node) const;
   std::uint64_t overflow_page(const Node& node) const;
+  void read_page(std::uint64_t number, unsigned char* to);
   void load(std::uint64_t number, std::size_t level);
   void descend(std::uint64_t number, std::size_t level);
   bool next_leaf();
@@ -95,6 +96,9 @@ class LmdbReader final : public DatabaseReader {
   std::int64_t seen_ = 0;  ///< records stepped onto since the beginning
   std::vector<Level> levels_;
   int leaves_until_check_ = 0;
+  std::uint64_t last_read_ = 0;                      ///< page
+  std::uint64_t ahead_first_ = 0, ahead_count_ = 0;  ///< pages in ahead_
+  std::vector<unsigned char> ahead_;
   bool started_ = false;
   std::vector<Leaf> leaves_;  ///< all of them, in order, once go_to() was called
   std::size_t leaf_ = 0;      ///< the present one among them …

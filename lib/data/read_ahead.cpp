@@ -1,10 +1,10 @@
 // A bounded number of batches between tasks that fill them and read().
 //
-// Tasks are oneTBB's. One at a time fetches: it takes an empty batch, lets the source find the
-// records of it, and hands them in pieces to tasks that finish them, any number at once. The batch
-// whose turn it is is whole when none of its tasks is left. Each item of a batch has its own place
-// and its own error, so what comes out does not depend on which task did what. To change anything
-// (batch size, position) all tasks are waited for; they start again with the next read().
+// Tasks are oneTBB's. One at a time fetches: it takes an empty batch and lets the source find the
+// records of it. They are finished in pieces, any number at once; a batch is whole when no piece of
+// it is left. Whoever waits for a batch takes part in it instead of sleeping. Each item of a batch
+// has its own place and its own error, so what comes out does not depend on who did what. To change
+// anything (batch size, position) all tasks are waited for; they start again with the next read().
 #include <tbb/enumerable_thread_specific.h>
 #include <tbb/global_control.h>
 #include <tbb/info.h>
@@ -52,12 +52,18 @@ struct Batch {
   std::vector<Item> items;
   std::exception_ptr error;  ///< of fetching record number `fetched`
   int fetched = 0;
-  int tasks = 0;  ///< guarded by the reader's mutex
+  int pending = 0;  ///< pieces, and its fetching; guarded by the reader's mutex
 
   // Found out when it is whole.
   bool examined = false;
   std::vector<int> good;  ///< items, in order
   const Item* first = nullptr;
+};
+
+/// Some records of a batch, to be finished.
+struct Piece {
+  Batch* batch = nullptr;
+  int begin = 0, end = 0;
 };
 
 /// A batch of `batch_size` records starts with item 0 of it, or, where broken records are left out,
@@ -225,19 +231,36 @@ class ReadAhead final : public BatchReader {
   /// The next batch, waited for and examined; it stays where it is.
   Batch& wait() {
     if (!running_) start();
-    Batch* batch = nullptr;
-    {
-      std::unique_lock<std::mutex> lock(mutex_);
-      const auto whole = [&] { return !filling_.empty() && filling_.front()->tasks == 0; };
-      if (!whole()) {
-        const auto begin = std::chrono::steady_clock::now();
-        changed_.wait(lock, whole);
-        waited_ += std::chrono::steady_clock::now() - begin;
+    std::unique_lock<std::mutex> lock(mutex_);
+    if (!front_is_whole()) {
+      const auto begin = std::chrono::steady_clock::now();
+      while (!front_is_whole()) {
+        if (!help(&lock)) changed_.wait(lock);
       }
-      batch = filling_.front().get();
+      waited_ += std::chrono::steady_clock::now() - begin;
     }
-    if (!batch->examined) examine(batch);
-    return *batch;
+    Batch& batch = *filling_.front();
+    lock.unlock();
+    if (!batch.examined) examine(&batch);
+    return batch;
+  }
+
+  bool front_is_whole() const { return !filling_.empty() && filling_.front()->pending == 0; }
+
+  /// Does something for the next batch, if there is something to do.
+  bool help(std::unique_lock<std::mutex>* lock) {
+    const bool piece = !pieces_.empty() && pieces_.front().batch == filling_.front().get();
+    const bool fetching = filling_.empty() && can_fetch();
+    if (!piece && !fetching) return false;
+    lock->unlock();
+    if (piece) {
+      finish_piece();
+    } else {
+      fetch_batch();
+      fetch_later();
+    }
+    lock->lock();
+    return true;
   }
 
   std::unique_ptr<Batch> take() {
@@ -251,9 +274,8 @@ class ReadAhead final : public BatchReader {
     {
       const std::lock_guard<std::mutex> lock(mutex_);
       empty_.push_back(std::move(batch));
-      if (std::exchange(fetching_, true)) return;
     }
-    spawn([this] { fetch_batches(); });
+    fetch_later();
   }
 
   void start() {
@@ -273,10 +295,10 @@ class ReadAhead final : public BatchReader {
     for (int i = 0; i < depth; ++i) empty_.push_back(std::make_unique<Batch>());
     stopping_ = false;
     running_ = true;
+    failed_ = false;
     fetch_position_ = position_;
     positioned_ = false;
-    fetching_ = true;
-    spawn([this] { fetch_batches(); });
+    fetch_later();
   }
 
   void stop() {
@@ -284,6 +306,7 @@ class ReadAhead final : public BatchReader {
     std::unique_lock<std::mutex> lock(mutex_);
     stopping_ = true;
     changed_.wait(lock, [&] { return tasks_ == 0; });
+    pieces_.clear();
     empty_.clear();
     filling_.clear();
     running_ = false;
@@ -383,29 +406,48 @@ class ReadAhead final : public BatchReader {
     });
   }
 
-  void fetch_batches() {
-    for (;;) {
-      Batch* batch = nullptr;
-      {
-        const std::lock_guard<std::mutex> lock(mutex_);
-        if (stopping_ || empty_.empty()) {
-          fetching_ = false;
-          return;
-        }
-        filling_.push_back(std::move(empty_.front()));
-        empty_.pop_front();
-        batch = filling_.back().get();
-        batch->tasks = 1;  // this one
-      }
-      try {
-        fetch(batch);
-      } catch (...) {
-        batch->error = std::current_exception();
-      }
-      const bool failed = batch->error != nullptr;
-      done_with(batch);
-      if (failed) return;  // and nobody fetches any more until all is stopped
+  /// With the mutex held.
+  bool can_fetch() const { return !stopping_ && !failed_ && !fetching_ && !empty_.empty(); }
+
+  void fetch_later() {
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      if (fetch_queued_ || !can_fetch()) return;
+      fetch_queued_ = true;
     }
+    spawn([this] {
+      while (fetch_batch()) {
+      }
+    });
+  }
+
+  /// Fetches one batch; false when there is nothing to fetch, or somebody else does.
+  bool fetch_batch() {
+    Batch* batch = nullptr;
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      if (!can_fetch()) {
+        fetch_queued_ = false;
+        return false;
+      }
+      fetching_ = true;
+      filling_.push_back(std::move(empty_.front()));
+      empty_.pop_front();
+      batch = filling_.back().get();
+      batch->pending = 1;
+    }
+    try {
+      fetch(batch);
+    } catch (...) {
+      batch->error = std::current_exception();
+    }
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      fetching_ = false;
+      failed_ = batch->error != nullptr;  // then nobody fetches any more until all is stopped
+    }
+    done_with(batch);
+    return true;
   }
 
   void fetch(Batch* batch) {
@@ -452,12 +494,23 @@ class ReadAhead final : public BatchReader {
     if (begin == end) return;
     {
       const std::lock_guard<std::mutex> lock(mutex_);
-      ++batch->tasks;
+      ++batch->pending;
+      pieces_.push_back({batch, begin, end});
     }
-    spawn([this, batch, begin, end] {
-      finish(batch, begin, end);
-      done_with(batch);
-    });
+    changed_.notify_all();
+    spawn([this] { finish_piece(); });
+  }
+
+  void finish_piece() {
+    Piece piece;
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      if (pieces_.empty()) return;  // somebody was quicker
+      piece = pieces_.front();
+      pieces_.pop_front();
+    }
+    finish(piece.batch, piece.begin, piece.end);
+    done_with(piece.batch);
   }
 
   void finish(Batch* batch, int begin, int end) {
@@ -477,7 +530,7 @@ class ReadAhead final : public BatchReader {
 
   void done_with(Batch* batch) {
     const std::lock_guard<std::mutex> lock(mutex_);
-    if (--batch->tasks == 0) changed_.notify_all();
+    if (--batch->pending == 0) changed_.notify_all();
   }
 
   const tbb::global_control threads_;
@@ -509,7 +562,8 @@ class ReadAhead final : public BatchReader {
   std::mutex mutex_;  ///< guards what follows
   std::condition_variable changed_;
   std::deque<std::unique_ptr<Batch>> empty_, filling_;
-  bool fetching_ = false;
+  std::deque<Piece> pieces_;  ///< that nobody has begun
+  bool fetching_ = false, fetch_queued_ = false, failed_ = false;
   int tasks_ = 0;
 };
 

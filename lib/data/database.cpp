@@ -28,6 +28,20 @@ std::unique_ptr<DatabaseWriter> create_database(const std::string& path,
   return create_leveldb(path);
 }
 
+void finish_all(const std::vector<DatabaseWriter*>& writers) {
+  std::vector<std::string> finished;
+  try {
+    for (DatabaseWriter* const writer : writers) {
+      writer->finish();
+      finished.push_back(writer->path());
+    }
+  } catch (...) {
+    boost::system::error_code ignored;
+    for (const std::string& path : finished) boost::filesystem::remove_all(path, ignored);
+    throw;
+  }
+}
+
 std::string database_kind(const std::string& path) {
   namespace fs = boost::filesystem;
   boost::system::error_code error;

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "caffe.pb.h"
 
@@ -59,7 +60,11 @@ class DatabaseReader {
   std::string buffer_;
 };
 
-/// Makes a new data base. Whatever happens before finish() leaves nothing under its path.
+/// The longest key, in bytes: what LMDB takes.
+inline constexpr std::size_t kLongestKey = 511;
+
+/// Makes a new data base. Whatever happens before finish() leaves nothing under its path (see
+/// NewFolder).
 class DatabaseWriter {
  public:
   /// Removes what was written unless finish() succeeded.
@@ -67,8 +72,13 @@ class DatabaseWriter {
   DatabaseWriter(const DatabaseWriter&) = delete;
   DatabaseWriter& operator=(const DatabaseWriter&) = delete;
 
-  /// Keys: 1 to 511 bytes, in any order, each once. Commits every 1000 records (or 16 MB).
+  /// Where it will be.
+  virtual const std::string& path() const = 0;
+  /// Keys: 1 to kLongestKey bytes, in any order, each once. Commits every 1000 records (or 16 MB).
   virtual void put(std::string_view key, std::string_view value) = 0;
+  /// Puts a file into the data base's folder, beside the library's own: what belongs to the records
+  /// but is none of them. It moves, appears and goes with the data base.
+  virtual void attach(const std::string& name, std::string_view contents) = 0;
   /// Commits, syncs to disk and puts the data base in place.
   virtual void finish() = 0;
 
@@ -82,6 +92,9 @@ std::unique_ptr<DatabaseReader> open_database(const std::string& path,
 /// Fails when something exists at `path` or its folder cannot be written to.
 std::unique_ptr<DatabaseWriter> create_database(const std::string& path,
                                                 caffe::DataParameter::DB backend);
+
+/// Finishes data bases that belong together: when one cannot be, those before it are removed.
+void finish_all(const std::vector<DatabaseWriter*>& writers);
 
 /// What kind of data base lies in a folder: "LMDB", "LevelDB", or "".
 std::string database_kind(const std::string& path);

@@ -50,6 +50,7 @@ class LevelDbReader final : public DatabaseReader {
     const std::string kind = database_kind(path);
     require(kind != "LMDB", "{} is an LMDB, not a LevelDB", path);
     require(!kind.empty(), "{} is not a LevelDB: it has no file CURRENT", path);
+    require_complete(path, "LevelDB");
     leveldb::Options options;
     options.max_open_files = 100;
     leveldb::DB* opened = nullptr;
@@ -149,14 +150,21 @@ class LevelDbWriter final : public DatabaseWriter {
     db_.reset(made);
   }
 
+  const std::string& path() const override { return folder_.path(); }
+
   void put(std::string_view key, std::string_view value) override {
     CREMA_ASSERT(db_);
-    require(!key.empty() && key.size() <= 511, "cannot write {} to {}: a key has 1 to 511 bytes",
-            record_name(key), folder_.path());
+    require(!key.empty() && key.size() <= kLongestKey,
+            "cannot write {} to {}: a key has 1 to {} bytes", record_name(key), folder_.path(),
+            kLongestKey);
     batch_.Put({key.data(), key.size()}, {value.data(), value.size()});
     if (++pending_ >= kRecordsPerCommit || batch_.ApproximateSize() >= kBytesPerCommit) {
       commit(false);
     }
+  }
+
+  void attach(const std::string& name, std::string_view contents) override {
+    folder_.write(name, contents);
   }
 
   void finish() override {

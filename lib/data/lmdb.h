@@ -112,7 +112,9 @@ class LmdbWriter final : public DatabaseWriter {
   explicit LmdbWriter(const std::string& path);
   ~LmdbWriter() override;
 
+  const std::string& path() const override { return folder_.path(); }
   void put(std::string_view key, std::string_view value) override;
+  void attach(const std::string& name, std::string_view contents) override;
   void finish() override;
 
  private:

@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "data/lmdb.h"
+#include "data/new_folder.h"
 #include "data/record_name.h"
 
 namespace crema {
@@ -69,6 +70,7 @@ bool is_leveldb(const fs::path& folder) {
 /// The data file of the environment at `path`, or an error that says what is there instead.
 std::string data_file(const std::string& path) {
   require(!path.empty(), "the path of the LMDB is empty");
+  require_complete(path, "LMDB");
   boost::system::error_code error;
   const fs::file_status status = fs::status(path, error);
   if (status.type() == fs::file_not_found) {

@@ -299,6 +299,33 @@ TEST(LmdbWriter, GrowsItsMapAndKeepsEveryRecord) {
   EXPECT_TRUE(all_of(&reader) == records);
 }
 
+// Of each data base that Caffe wrote: its records, taken apart and put together, are the same
+// bytes, and a data base that is made of them holds the same.
+TEST(LmdbWriter, HoldsWhatCaffesDataBasesHold) {
+  int compared = 0;
+  for (const auto& entry :
+       fs::directory_iterator(std::string(CREMA_TEST_DATA) + "/conformance/data")) {
+    const std::string path = (entry.path() / "db").string();
+    if (!fs::exists(path + "/data.mdb")) continue;
+    SCOPED_TRACE(path);
+    const TemporaryFolder folder;
+    LmdbReader reader(path);
+    const Records expected = all_of(&reader);
+    Records made;
+    for (const auto& [key, value] : expected) {
+      caffe::Datum datum;
+      ASSERT_TRUE(datum.ParseFromString(value));
+      made.emplace_back(key, datum.SerializeAsString());
+    }
+    EXPECT_EQ(made, expected);
+    make_lmdb(folder / "db", made);
+    LmdbReader copy(folder / "db");
+    EXPECT_EQ(all_of(&copy), expected);
+    ++compared;
+  }
+  EXPECT_GE(compared, 20);
+}
+
 TEST(LmdbWriter, ReplacesNothing) {
   const TemporaryFolder folder;
   write_file(folder / "file", "mine");

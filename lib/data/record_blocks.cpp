@@ -41,9 +41,16 @@ class Reading {
         bytes += record.value.size() + 4 * record.values.size();
         block->records.push_back(std::move(record));
       }
-    } catch (...) {
-      block->failure = std::current_exception();
+    } catch (const Error& error) {
       ended_ = true;
+      if (options_.ended != nullptr && error.kind() == ErrorKind::kUser) {
+        *options_.ended = error.what();
+      } else {
+        block->failure = std::current_exception();
+      }
+    } catch (...) {
+      ended_ = true;
+      block->failure = std::current_exception();
     }
     return block->records.empty() && !block->failure ? nullptr : block;
   }
@@ -59,6 +66,10 @@ void visit(const RecordStream& stream, const BlockWork& work, Block* block) {
   block->result = work.begin();
   BlockResult* const result = block->result.get();
   Record record;
+  if (!block->records.empty()) {
+    result->first_key = block->records.front().key;
+    result->last_key = block->records.back().key;
+  }
   for (PackedRecord& packed : block->records) {
     try {
       stream.unpack(packed, &record);
@@ -82,7 +93,7 @@ std::int64_t for_each_block(RecordStream* stream, const BlockOptions& options,
   Reading reading(stream, options);
   std::int64_t done = 0;
   const auto read = [&](tbb::flow_control& control) -> BlockPointer {
-    BlockPointer block = reading.next();
+    BlockPointer block = work.enough && work.enough() ? nullptr : reading.next();
     if (!block) control.stop();
     return block;
   };

@@ -19,6 +19,8 @@ struct BlockOptions {
   std::int64_t records = 64;  ///< of a block, or as many as have 8 MB, if that is less
   /// Told how many records are done, by one thread at a time; may throw to stop.
   std::function<void(std::int64_t)> progress{};
+  /// Where the error goes with which the stream breaks off; without, it is thrown.
+  std::string* ended = nullptr;
 };
 
 /// A record that cannot be read, and why. The text begins with its name.
@@ -31,6 +33,7 @@ struct BrokenRecord {
 struct BlockResult {
   virtual ~BlockResult() = default;
   std::int64_t records = 0;  ///< good and broken ones
+  std::string first_key, last_key;
   std::vector<BrokenRecord> broken;
 };
 
@@ -41,6 +44,8 @@ struct BlockWork {
   std::function<std::unique_ptr<BlockResult>()> begin;
   std::function<void(const PackedRecord&, Record*, BlockResult*)> visit;
   std::function<void(std::unique_ptr<BlockResult>)> join;
+  /// True: no more blocks are needed. Asked by the reading thread, while others work.
+  std::function<bool()> enough{};
 };
 
 /// From where the stream stands to its end. Returns the number of records. What the stream, `join`

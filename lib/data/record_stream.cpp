@@ -118,7 +118,7 @@ std::unique_ptr<RecordStream> open_folder(const std::string& path,
       [&] {
         return fmt::format("{} is no LMDB (no data.mdb in it) and no LevelDB (no CURRENT)", path);
       },
-      [&] { return open_image_records(path, options, "a folder of sub-folders"); });
+      [&] { return open_image_records(path, options, "it holds sub-folders and no data base"); });
 }
 
 }  // namespace

@@ -11,6 +11,9 @@ namespace crema {
 namespace {
 
 void check(RecordName name, const caffe::Datum& datum, std::string_view value) {
+  require(datum.label_size() == 0 || datum.float_label_size() == 0,
+          "{} has {} in label and {} in float_label: which are meant?", name, datum.label_size(),
+          datum.float_label_size());
   if (datum.encoded()) {
     require(!datum.data().empty(), "{} is an encoded image, but its data are empty", name);
     return;
@@ -56,6 +59,12 @@ void parse_datum(std::string_view key, std::string_view value, caffe::Datum* dat
     fail("{} is not a Datum: its {} bytes cannot be parsed", name, value.size());
   }
   check(name, *datum, value);
+}
+
+void labels_of(const caffe::Datum& datum, std::vector<float>* labels) {
+  labels->assign(datum.float_label().begin(), datum.float_label().end());
+  for (const std::int32_t label : datum.label()) labels->push_back(static_cast<float>(label));
+  if (labels->empty()) labels->push_back(0);
 }
 
 ImageView image_of(const caffe::Datum& datum) {

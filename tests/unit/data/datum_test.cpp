@@ -108,6 +108,27 @@ TEST(Datum, EncodedImages) {
   EXPECT_EQ(image_of(datum, Decode::kGray, &decoded).channels, 1);
 }
 
+TEST(Datum, Labels) {
+  std::vector<float> labels{7};
+  caffe::Datum datum = byte_datum(1, 1, 1, 0, 16777217);
+  labels_of(datum, &labels);
+  EXPECT_EQ(labels, (std::vector<float>{16777216}));
+  datum.add_label(-2);
+  labels_of(datum, &labels);
+  EXPECT_EQ(labels, (std::vector<float>{16777216, -2}));
+  datum.add_float_label(0.5f);
+  EXPECT_EQ(parse_error(datum),
+            "record \"k1\" has 2 in label and 1 in float_label: which are meant?");
+  datum.clear_label();
+  datum.add_float_label(1e9f);
+  EXPECT_EQ(parse_error(datum), "");
+  labels_of(datum, &labels);
+  EXPECT_EQ(labels, (std::vector<float>{0.5f, 1e9f}));
+  datum.clear_float_label();
+  labels_of(datum, &labels);
+  EXPECT_EQ(labels, (std::vector<float>{0}));
+}
+
 TEST(Datum, KeysStayOnOneLine) {
   caffe::Datum datum;
   EXPECT_EQ(error_of([&] { parse_datum(std::string("a\0\n\xe9", 4), "", &datum); }),

@@ -203,7 +203,7 @@ TEST(Fuzz, ImageList) {
     write_file(folder / "list", bytes);
     fine += survives([&] {
       const ImageList list(folder / "list");
-      for (std::int64_t k = 0; k < list.size(); ++k) EXPECT_FALSE(list[k].name.empty());
+      for (std::int64_t k = 0; k < list.size(); ++k) EXPECT_FALSE(list.name(k).empty());
     });
   }
   EXPECT_GT(fine, 100);

@@ -19,29 +19,52 @@ using testing::TemporaryFolder;
 using testing::write_file;
 using testing::write_png;
 
-std::string list_error(const std::string& text) {
+std::string list_error(const std::string& text, int label_count = 1) {
   const TemporaryFolder folder;
   const testing::WorkingFolder there(folder.path());
   write_file("list.txt", text);
-  return error_of([] { ImageList("list.txt"); });
+  return error_of([&] { ImageList("list.txt", label_count); });
 }
 
 TEST(ImageList, NamesMayHoldBlanksAndLinesMayEndAsTheyLike) {
   const TemporaryFolder folder;
-  write_file(folder / "list.txt",
-             "a.png 3\nmy own  cat.png 7\r\n\n  \nb.png -1 \t\nc.png\t+5\nlast 0");
+  write_file(
+      folder / "list.txt",
+      "\xef\xbb\xbf"
+      "a.png 3\nmy own  cat.png 7\r\n\n  \nb.png -1 \t\nc.png\t+5\n\"Köln\" 1e1.png \t 2\nlast 0");
   const ImageList list(folder / "list.txt");
-  ASSERT_EQ(list.size(), 5);
-  EXPECT_EQ(list[0].name, "a.png");
-  EXPECT_EQ(list[0].label, 3);
-  EXPECT_EQ(list[1].name, "my own  cat.png");
-  EXPECT_EQ(list[1].label, 7);
-  EXPECT_EQ(list[2].name, "b.png");
-  EXPECT_EQ(list[2].label, -1);
-  EXPECT_EQ(list[3].name, "c.png");
-  EXPECT_EQ(list[3].label, 5);
-  EXPECT_EQ(list[4].name, "last");
-  EXPECT_EQ(list.where(4), folder / "list.txt:7");
+  ASSERT_EQ(list.size(), 6);
+  EXPECT_EQ(list.name(0), "a.png");
+  EXPECT_EQ(list.labels(0)[0], 3);
+  EXPECT_EQ(list.name(1), "my own  cat.png");
+  EXPECT_EQ(list.labels(1)[0], 7);
+  EXPECT_EQ(list.name(2), "b.png");
+  EXPECT_EQ(list.labels(2)[0], -1);
+  EXPECT_EQ(list.name(3), "c.png");
+  EXPECT_EQ(list.labels(3)[0], 5);
+  EXPECT_EQ(list.name(4), "\"Köln\" 1e1.png");
+  EXPECT_EQ(list.whole_label(4), 2);
+  EXPECT_EQ(list.name(5), "last");
+  EXPECT_EQ(list.where(5), folder / "list.txt:8");
+  EXPECT_EQ(list.file(0, "root/x"), "root/xa.png");
+  EXPECT_FALSE(list.is_folder());
+  EXPECT_TRUE(list.classes().empty());
+}
+
+TEST(ImageList, LabelsMayBeSeveralAndNoWholeNumbers) {
+  const TemporaryFolder folder;
+  write_file(folder / "list.txt", "a 1.png 0.5 -2\t16777217 \r\nb.png 1e-2 .25 7");
+  const ImageList list(folder / "list.txt", 3);
+  EXPECT_EQ(list.label_count(), 3);
+  EXPECT_EQ(list.name(0), "a 1.png");
+  EXPECT_THAT(list.labels(0), ElementsAre(0.5f, -2, 16777216));
+  EXPECT_EQ(list.name(1), "b.png");
+  EXPECT_THAT(list.labels(1), ElementsAre(0.01f, 0.25f, 7));
+  EXPECT_EQ(list.whole_label(0, 2), 16777217);
+  EXPECT_EQ(list.whole_label(1, 2), 7);
+  EXPECT_EQ(error_of([&] { list.whole_label(1, 1); }),
+            "the label \".25\" of \"b.png\" is not a whole number of 32 bits");
+  EXPECT_EQ(ImageList(folder / "list.txt").name(0), "a 1.png 0.5 -2");
 }
 
 TEST(ImageList, Errors) {
@@ -49,13 +72,76 @@ TEST(ImageList, Errors) {
   EXPECT_EQ(list_error("\n \r\n"), "list.txt lists no images");
   EXPECT_EQ(list_error("a.png 1\nb.png\n"),
             "list.txt:2: \"b.png\" has no label; a line is NAME LABEL");
+  EXPECT_EQ(list_error("7\n"), "list.txt:1: \"7\" has no label; a line is NAME LABEL");
   EXPECT_EQ(list_error(" 4\n"), "list.txt:1: \" 4\" has no name; a line is NAME LABEL");
-  EXPECT_EQ(list_error("a b.png\n"),
-            "list.txt:1: the label \"b.png\" of \"a\" is not a whole number");
-  EXPECT_EQ(list_error("a 0.5\n"), "list.txt:1: the label \"0.5\" of \"a\" is not a whole number");
-  EXPECT_EQ(list_error("a 99999999999\n"),
-            "list.txt:1: the label \"99999999999\" of \"a\" is not a whole number");
+  EXPECT_EQ(list_error("a b.png\n"), "list.txt:1: the label \"b.png\" of \"a\" is not a number");
+  EXPECT_EQ(list_error("a 0x10\n"), "list.txt:1: the label \"0x10\" of \"a\" is not a number");
+  for (const char* label : {"nan", "-inf", "1e39", "1e999"}) {
+    EXPECT_EQ(
+        list_error(fmt::format("a.png {}\n", label)),
+        fmt::format("list.txt:1: the label \"{}\" of \"a.png\" is not a finite number", label));
+  }
+  EXPECT_EQ(list_error("a 1 2 3\nb 1 2\n", 3),
+            "list.txt:2: \"b 1 2\" has only 2 labels; a line is NAME LABEL …, 3 labels "
+            "(label_count)");
+  EXPECT_EQ(list_error("b.png 1 2\n", 3),
+            "list.txt:1: \"b.png 1 2\" has only 2 labels; a line is NAME LABEL …, 3 labels "
+            "(label_count)");
+  EXPECT_EQ(list_error("b.png x 1 2\n", 3),
+            "list.txt:1: the label \"x\" of \"b.png\" is not a number; a line is NAME LABEL …, 3 "
+            "labels (label_count)");
+  EXPECT_EQ(list_error("a 1", 0), "label_count is 0; it must be at least 1");
   EXPECT_THAT(error_of([] { ImageList("/no/list.txt"); }), HasSubstr("cannot open /no/list.txt"));
+
+  EXPECT_EQ(error_of([] { read_listed_file("/no/a.png 1.5"); }),
+            "cannot open /no/a.png 1.5: No such file or directory; if \"1.5\" is a label, "
+            "label_count has to say how many a line has");
+  EXPECT_EQ(error_of([] { read_listed_file("/no/a 1.png"); }),
+            "cannot open /no/a 1.png: No such file or directory");
+}
+
+TEST(ImageList, OfAFolder) {
+  namespace fs = boost::filesystem;
+  const TemporaryFolder folder;
+  for (const char* name : {"b/2.PNG", "b/10.jpg", "a b/sub/x.jpeg", "a b/.hidden.png", "a b/z.gif",
+                           "a b/notes.txt", "c/none.txt", ".git/x.png", "loose.png"}) {
+    fs::create_directories(fs::path(folder / name).parent_path());
+    write_file(folder / name, "x");
+  }
+  const ImageList list(folder.path());
+  EXPECT_TRUE(list.is_folder());
+  EXPECT_THAT(list.classes(), ElementsAre("a b", "b", "c"));
+  std::vector<std::string> found;
+  for (std::int64_t i = 0; i < list.size(); ++i) {
+    found.push_back(fmt::format("{} {}", list.name(i), list.labels(i)[0]));
+  }
+  EXPECT_THAT(found, ElementsAre("a b/sub/x.jpeg 0", "a b/z.gif 0", "b/10.jpg 1", "b/2.PNG 1"));
+  EXPECT_EQ(list.file(2, "no/effect"), folder / "b/10.jpg");
+  EXPECT_EQ(list.where(2), folder.path() + ": image 3");
+  EXPECT_EQ(list.whole_label(3), 1);
+  EXPECT_EQ(
+      error_of([&] { ImageList(folder.path(), 2); }),
+      folder.path() + " is a folder of class sub-folders, which give one label; label_count is 2");
+}
+
+TEST(ImageList, FoldersThatAreNone) {
+  namespace fs = boost::filesystem;
+  const TemporaryFolder folder;
+  const std::string& path = folder.path();
+  const auto error = [&] { return error_of([&] { const ImageList list(path); }); };
+  const std::string no_classes = ", but no sub-folders; each class needs one with its images";
+  EXPECT_EQ(error(), "folder " + path + " holds nothing" + no_classes);
+  write_file(folder / "a.txt", "");
+  EXPECT_EQ(error(), "folder " + path + " holds one file that is no image" + no_classes);
+  write_file(folder / "a.png", "");
+  write_file(folder / "b.png", "");
+  EXPECT_EQ(error(), "folder " + path + " holds 2 images" + no_classes);
+  fs::create_directory(folder / "class");
+  EXPECT_EQ(error(), "folder " + path +
+                         " has one sub-folder for classes, but no images in them; images end in "
+                         "jpg, jpeg, png, bmp, webp, tif, tiff, ppm, pgm or gif");
+  fs::create_symlink("..", folder / "class/up");
+  EXPECT_THAT(error(), HasSubstr("lies more than 32 folders deep; is a link its own parent?"));
 }
 
 class ImageData : public ::testing::Test {
@@ -233,7 +319,10 @@ TEST_F(ImageData, ParametersThatCannotBe) {
   EXPECT_EQ(open_error(), "image_data_param.batch_size is 0; it can be 1 to 2147483647");
   layer_ = good;
   layer_.mutable_top()->RemoveLast();
-  EXPECT_EQ(open_error(), "an ImageData layer has 2 tops (the pictures, the labels), not 1");
+  EXPECT_EQ(
+      open_error(),
+      "an ImageData layer has a top for the pictures and one or more for the labels, not 1 in "
+      "all");
 }
 
 }  // namespace

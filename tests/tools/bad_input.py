@@ -238,7 +238,7 @@ class NetStructure(NetTest):
 
     def test_number_of_tops(self):
         text = DUMMY + layer("ip", "InnerProduct", "data", "a b", "inner_product_param { num_output: 2 }")
-        self.check_net(text, 'layer "ip" (InnerProduct)', "tops, not 2", at='layer {\n  name: "ip"')
+        self.check_net(text, 'layer "ip" (InnerProduct)', "gives 1 top, not 2", at='layer {\n  name: "ip"')
 
     def test_number_of_loss_weights(self):
         text = DUMMY + layer("r", "ReLU", "data", "r", "loss_weight: 1 loss_weight: 2")

@@ -363,7 +363,7 @@ class Fit {
         continue;
       }
       outside += count;
-      if (!example || label > 0) example = label;
+      if (!example || (*example < 0 && label > 0)) example = label;
     }
     if (outside > 0) {
       wrong(

@@ -19,7 +19,9 @@ const crema::ToolInfo kInfo{
     .synopsis = "convert-text [--streams N] [--test_share X] TEXT FOLDER",
     .summary = "Makes the HDF5 files of models/char_lstm from any text.",
     .details =
-        "Writes train.h5 and test.h5 to FOLDER, and train.txt and test.txt, which HDF5Data layers "
+        "Makes FOLDER, which must not exist, with train.h5 and test.h5, and train.txt and "
+        "test.txt, "
+        "which HDF5Data layers\n"
         "take as their source.\n"
         "A row is one time step of all streams: datasets input (bytes, 0 to 255), target (the byte "
         "after each) and cont\n"

@@ -17,6 +17,7 @@
 #include "solver/score_sums.h"
 #include "solver/snapshot.h"
 #include "solver/solver.h"
+#include "solver/whole_source.h"
 
 namespace crema {
 namespace {
@@ -53,7 +54,7 @@ Subject subject_of_solver(const TestOptions& options) {
   // What the flags say goes on top of the solver's test_state.
   if (options.level != 0) subject.net.state.set_level(options.level);
   for (const std::string& stage : split(options.stages, ',')) subject.net.state.add_stage(stage);
-  subject.whole = solver.test_iter_size() == 0;
+  subject.whole = !tests_whole_sources(solver).empty();
   if (!subject.whole) subject.iterations = solver.test_iter(0);
   const std::vector<std::string> states =
       resolve_snapshots(options.snapshot, solver.snapshot_prefix());
@@ -93,7 +94,7 @@ Scores score_batches(Net& net, int iterations) {
   ScoreSums sums;
   std::int64_t records = 0;
   for (int i = 0; i < iterations; ++i) {
-    sums.add(net, net.forward(), 1);
+    sums.add_batch(net, net.forward());
     log_batch(net, i);
     if (!net.readers().empty()) records += net.readers().front().second->batch_size();
   }
@@ -101,21 +102,16 @@ Scores score_batches(Net& net, int iterations) {
 }
 
 Scores score_all_records(Net& net) {
-  const auto [records, batch] = whole_source(net, "--all");
+  WholePass pass(net, "--all");
   ScoreSums sums;
-  int batches = 0;
-  Progress progress("records", records);
-  for (std::int64_t done = 0; done < records;) {
-    const int now = static_cast<int>(std::min<std::int64_t>(batch, records - done));
-    net.set_batch(now);
+  Progress progress("records", pass.total());
+  for (int batch = 0; pass.next(); ++batch) {
     progress.clear();
-    sums.add(net, net.forward(), now);
-    log_batch(net, batches++);
-    done += now;
-    progress.update(done);
+    sums.add_records(net, net.forward(), pass.records());
+    log_batch(net, batch);
+    progress.update(pass.done());
   }
-  net.set_batch(0);
-  return {sums.mean(), sums.mean_loss(), records};
+  return {sums.mean(), sums.mean_loss(), pass.total()};
 }
 
 int test(const TestOptions& options) {
@@ -124,6 +120,7 @@ int test(const TestOptions& options) {
   log_device(*device);
   NetOptions net_options;
   net_options.state = subject.net.state;
+  net_options.reading = options.reading;
   net_options.separate_layers = subject.net.net.debug_info();
   Net net(subject.net.net, *device, net_options);
   DebugInfo debug_info(net);

@@ -8,9 +8,8 @@
 #include "base/error.h"
 #include "base/philox.h"
 #include "base/signals.h"
-#include "caffe.pb.h"
+#include "data/database.h"
 #include "data/idx.h"
-#include "data/lmdb.h"
 
 namespace crema {
 namespace {
@@ -58,7 +57,7 @@ class LabelledImages {
 };
 
 /// `count` records, each made by `fill`.
-void write_records(LmdbWriter& writer, StopOnSignal& signals, std::int64_t count,
+void write_records(DatabaseWriter& writer, StopOnSignal& signals, std::int64_t count,
                    caffe::Datum datum, const std::function<void(std::int64_t, caffe::Datum&)>& fill,
                    const ProgressFunction& progress) {
   std::string value;
@@ -75,24 +74,26 @@ void write_records(LmdbWriter& writer, StopOnSignal& signals, std::int64_t count
 }  // namespace
 
 std::int64_t convert_idx(const std::string& images, const std::string& labels,
-                         const std::string& db, const ProgressFunction& progress) {
-  StopOnSignal signals;   // before there is anything to clear away
-  LmdbWriter writer(db);  // first, since it fails at once when there is something already
+                         const std::string& db, caffe::DataParameter::DB backend,
+                         const ProgressFunction& progress) {
+  StopOnSignal signals;  // before there is anything to clear away
+  // First, since it fails at once when there is something already.
+  const auto writer = create_database(db, backend);
   const LabelledImages all(images, labels);
   const auto fill = [&](std::int64_t i, caffe::Datum& datum) {
     datum.set_data(std::string(all.image(i)));
     datum.clear_label();
     datum.add_label(all.label(i));
   };
-  write_records(writer, signals, all.count(), all.datum(1), fill, progress);
+  write_records(*writer, signals, all.count(), all.datum(1), fill, progress);
   return all.count();
 }
 
 std::int64_t convert_idx_pairs(const std::string& images, const std::string& labels,
-                               const std::string& db, std::uint64_t seed,
-                               const ProgressFunction& progress) {
+                               const std::string& db, caffe::DataParameter::DB backend,
+                               std::uint64_t seed, const ProgressFunction& progress) {
   StopOnSignal signals;
-  LmdbWriter writer(db);
+  const auto writer = create_database(db, backend);
   const LabelledImages all(images, labels);
   const std::int64_t count = all.count();
   require(count <= std::numeric_limits<std::uint32_t>::max(), "{} holds too many images: {}",
@@ -107,7 +108,7 @@ std::int64_t convert_idx_pairs(const std::string& images, const std::string& lab
     datum.clear_label();
     datum.add_label(all.label(first) == all.label(second) ? 1 : 0);
   };
-  write_records(writer, signals, count, all.datum(2), fill, progress);
+  write_records(*writer, signals, count, all.datum(2), fill, progress);
   return count;
 }
 

@@ -1,155 +1,316 @@
+// The way from lists and folders of picture files to data bases. Several threads make the records,
+// one writes them in their order, so that the result does not depend on how many there are.
 #include "data/convert_images.h"
 
+#include <tbb/enumerable_thread_specific.h>
+
 #include <algorithm>
-#include <cctype>
+#include <atomic>
+#include <cmath>
+#include <limits>
 #include <numeric>
 #include <optional>
 
 #include "base/error.h"
 #include "base/signals.h"
+#include "base/text.h"
+#include "base/tool.h"
 #include "data/database.h"
-#include "data/image.h"
+#include "data/image_files.h"
 #include "data/image_list.h"
+#include "data/image_record.h"
+#include "data/in_order.h"
 #include "data/permutation.h"
 
 namespace crema {
 namespace {
 
-/// Errors in one message: enough to see what they have in common.
-constexpr std::size_t kListed = 10;
+using Places = std::vector<std::int64_t>;
 
-/// What follows the last dot of a name, in small letters, "" if nothing does.
-std::string extension_of(const std::string& name) {
-  const std::size_t dot = name.find_last_of("./");
-  if (dot == std::string::npos || name[dot] == '/') return "";
-  std::string extension = name.substr(dot + 1);
-  std::transform(extension.begin(), extension.end(), extension.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return extension;
-}
+constexpr std::int64_t kRecordsPerReport = 1000;
 
-bool same_type(const std::string& a, const std::string& b) {
-  const auto jpeg = [](const std::string& type) { return type == "jpg" || type == "jpeg"; };
-  return a == b || (jpeg(a) && jpeg(b));
-}
-
-/// Whether a picture file must be made grey: it has colours, or a depth that pictures here lack.
-bool has_colours(const std::string& file) {
-  Image image;
-  try {
-    decode_image(file, Decode::kAsIs, &image);
-  } catch (const Error&) {
-    return true;
+void check_options(const ConvertImagesOptions& options) {
+  const int height = options.resize_height, width = options.resize_width;
+  if ((height > 0) != (width > 0) || height < 0 || width < 0) {
+    throw UsageError("--resize_height and --resize_width: give both, greater than 0");
   }
-  return image.channels > 1;
+  const double bytes = (options.gray ? 1.0 : 3.0) * height * width;
+  if (bytes > std::numeric_limits<int>::max()) {
+    throw UsageError(
+        fmt::format("--resize_height={} --resize_width={}: such an image has {} of pixels, and a "
+                    "record holds 2 GB",
+                    height, width, human_bytes(bytes)));
+  }
+  const std::string& type = options.encode_type;
+  const auto& types = encode_types();
+  if (!type.empty() && std::find(types.begin(), types.end(), type) == types.end()) {
+    throw UsageError(
+        fmt::format("--encode_type is \"{}\"; it can be {}", type, fmt::join(types, ", ")));
+  }
+  if (options.label_count < 1) {
+    throw UsageError(fmt::format("--labels is {}; it must be at least 1", options.label_count));
+  }
+  if (options.threads < 0) {
+    throw UsageError(fmt::format("--threads is {}; it cannot be negative", options.threads));
+  }
 }
 
-class Converter {
- public:
-  explicit Converter(const ConvertImagesOptions& options) : options_(options) {}
+/// 0 .. n-1 as they are, or in a random order.
+Places order_of(std::int64_t n, const ConvertImagesOptions& options) {
+  Places places(static_cast<std::size_t>(n));
+  std::iota(places.begin(), places.end(), 0);
+  if (options.shuffle) {
+    const Permutation shuffled(RandomStream(options.seed, stream_id("convert-imageset")), 0, n);
+    for (std::int64_t& place : places) place = shuffled[place];
+  }
+  return places;
+}
 
-  /// The Datum of one file.
-  void convert(const std::string& path, int label, caffe::Datum* datum) {
-    datum->Clear();
-    datum->add_label(label);
-    const std::string file = read_listed_file(path);
-    with_context([&] { return path; }, [&] { convert_bytes(file, extension_of(path), datum); });
+/// A label that cannot be stored is a fault of the list, not of an image.
+void check_labels(const ImageList& list) {
+  for (std::int64_t i = 0; i < list.size(); ++i) {
+    for (int k = 0; k < list.label_count(); ++k) {
+      try {
+        list.whole_label(i, k);
+      } catch (const Error& error) {
+        fail("{}: {}; --float_labels stores such labels", list.where(i), error.what());
+      }
+    }
+  }
+}
+
+/// What a list makes: records of one data base after the other.
+class Conversion {
+ public:
+  Conversion(const ImageList& list, const std::string& root, const ConvertImagesOptions& options,
+             const ConvertImagesEvents& events, StopOnSignal& signals)
+      : list_(list),
+        files_(&list, root),
+        options_(options),
+        events_(events),
+        signals_(signals),
+        makers_(&options) {
+    if (!options.float_labels) check_labels(list);
+  }
+
+  /// The images at `places`, as the records 0, 1, 2, … of a data base. Once an image is bad that
+  /// may not be left out, nothing more is written.
+  ConvertImagesResult write(const Places& places, DatabaseWriter* writer) {
+    ConvertImagesResult result;
+    taken_ = 0;
+    const auto make = [&](std::int64_t i) { return make_record(places, i); };
+    const auto take = [&](std::int64_t i, Record record) {
+      if (record.postponed) {
+        record = make_record(places, i);
+      } else {
+        waiting_bytes_ -= record.value.size();
+      }
+      ++taken_;
+      const std::int64_t place = places[static_cast<std::size_t>(i)];
+      if (record.problem.empty()) record.problem = problem_of_size(place, record.shape);
+      if (!record.problem.empty()) {
+        ++result.skipped;
+        spoiled_ |= !options_.skip_bad_records;
+        if (result.reasons.size() < ConvertImagesResult::kReasons) {
+          result.reasons.push_back(std::move(record.problem));
+        }
+      } else if (!spoiled_) {
+        with_context([&] { return list_.where(place); },
+                     [&] { writer->put(record.key, record.value); });
+        if (++result.records % kRecordsPerReport == 0) report(result.records);
+      }
+      ++done_;
+      if (events_.progress) events_.progress(done_, list_.size());
+      signals_.check();
+    };
+    make_in_order(static_cast<std::int64_t>(places.size()), options_.threads, make, take);
+    if (result.records % kRecordsPerReport != 0) report(result.records);
+    return result;
   }
 
  private:
-  void convert_bytes(const std::string& file, const std::string& extension, caffe::Datum* datum) {
-    const bool resize = options_.resize_height > 0;
-    // Also what will be stored as it is: that it cannot be read should be known now.
-    decode_image(file, options_.gray ? Decode::kGray : Decode::kColor, &decoded_);
-    if (resize) {
-      resize_image(decoded_, options_.resize_height, options_.resize_width, &resized_);
-    }
-    const Image& image = resize ? resized_ : decoded_;
-    if (options_.check_size) {
-      if (!first_shape_) first_shape_ = image.shape();
-      require(image.shape() == *first_shape_, "the image is {}, but the first one is {}",
-              image.shape().str(), first_shape_->str());
-    }
-    if (options_.encoded) {
-      const std::string& type = options_.encode_type.empty() ? extension : options_.encode_type;
-      require(!type.empty(),
-              "the name has no ending that would tell how to encode it; --encode_type can");
-      datum->set_encoded(true);
-      if (!resize && same_type(extension, type) && !(options_.gray && has_colours(file))) {
-        datum->set_data(file);
-      } else {
-        datum->set_data(encode_image(image, type));
-      }
-      return;
-    }
-    datum->set_channels(static_cast<int>(image.channels));
-    datum->set_height(static_cast<int>(image.height));
-    datum->set_width(static_cast<int>(image.width));
-    datum->set_data(image.bytes.data(), image.bytes.size());
-    datum->set_encoded(false);
+  struct Record {
+    std::string key, value;
+    Shape shape;
+    std::string problem;     ///< why there is no value
+    bool postponed = false;  ///< to be made when its turn comes
+  };
+
+  void report(std::int64_t records) const {
+    if (events_.written && !spoiled_) events_.written(records);
   }
 
+  /// Thread-safe.
+  Record make_record(const Places& places, std::int64_t i) {
+    const std::int64_t place = places[static_cast<std::size_t>(i)];
+    Record record;
+    try {
+      with_context([&] { return list_.where(place); }, [&] { fill(&record, place, i); });
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::kUser) throw;
+      record.problem = error.what();
+      record.value.clear();
+    }
+    // Whose turn it is may be as large as it likes, or none would come through.
+    if (taken_ == i) {
+      waiting_bytes_ += record.value.size();
+    } else if ((waiting_bytes_ += record.value.size()) > options_.waiting_bytes) {
+      waiting_bytes_ -= record.value.size();
+      record = Record();
+      record.postponed = true;
+    }
+    return record;
+  }
+
+  void fill(Record* record, std::int64_t place, std::int64_t i) {
+    record->key = fmt::format("{:08}_{}", i, list_.name(place));
+    require(record->key.size() <= kLongestKey,
+            "the name of {} is too long: a key has {} bytes at most, this one {}",
+            files_.path(place), kLongestKey, record->key.size());
+    caffe::Datum datum;
+    if (options_.float_labels) {
+      const auto labels = list_.labels(place);
+      datum.mutable_float_label()->Add(labels.begin(), labels.end());
+    } else {
+      for (int k = 0; k < list_.label_count(); ++k) datum.add_label(list_.whole_label(place, k));
+    }
+    const std::string file = files_.read(place);
+    with_context([&] { return files_.path(place); },
+                 [&] {
+                   record->shape =
+                       makers_.local().make(file, list_.name(place), &datum, &record->value);
+                 });
+  }
+
+  /// Of a record whose picture has another size than the first one, if that is asked for.
+  std::string problem_of_size(std::int64_t place, const Shape& shape) {
+    if (!options_.check_size) return "";
+    if (!first_shape_) first_shape_ = shape;
+    if (shape == *first_shape_) return "";
+    return fmt::format("{}: {}: the image is {}, but the first one is {}", list_.where(place),
+                       files_.path(place), shape.str(), first_shape_->str());
+  }
+
+  const ImageList& list_;
+  const ImageFiles files_;
   const ConvertImagesOptions& options_;
-  Image decoded_, resized_;
+  const ConvertImagesEvents& events_;
+  StopOnSignal& signals_;
+  tbb::enumerable_thread_specific<ImageRecordMaker> makers_;
   std::optional<Shape> first_shape_;
+  bool spoiled_ = false;
+  std::int64_t done_ = 0;
+  std::atomic<std::int64_t> taken_{0};  ///< records of the present data base
+  std::atomic<std::size_t> waiting_bytes_{0};
 };
 
-[[noreturn]] void refuse(const std::vector<std::string>& bad, std::int64_t all) {
-  const std::vector<std::string> listed(
-      bad.begin(), bad.begin() + static_cast<std::ptrdiff_t>(std::min(bad.size(), kListed)));
-  fail("{} of {} images cannot be converted (--skip_bad_records leaves such out): {}{}", bad.size(),
-       all, fmt::join(listed, "; "),
-       bad.size() > kListed ? fmt::format("; and {} more", bad.size() - kListed) : "");
+[[noreturn]] void refuse(const std::vector<std::string>& reasons, std::int64_t bad,
+                         std::int64_t all) {
+  const auto listed = static_cast<std::int64_t>(reasons.size());
+  fail("{} of {} images cannot be converted (--skip_bad_records leaves such out): {}{}", bad, all,
+       fmt::join(reasons, "; "), bad > listed ? fmt::format("; and {} more", bad - listed) : "");
 }
+
+/// Fails when the data bases made of the parts of a list are not to be kept.
+void check_results(const std::vector<const ConvertImagesResult*>& parts, std::int64_t images,
+                   bool skip_bad_records) {
+  std::int64_t skipped = 0;
+  bool empty = false;
+  std::vector<std::string> reasons;
+  for (const ConvertImagesResult* part : parts) {
+    skipped += part->skipped;
+    empty |= part->records == 0;
+    reasons.insert(reasons.end(), part->reasons.begin(), part->reasons.end());
+  }
+  if (reasons.size() > ConvertImagesResult::kReasons) {
+    reasons.resize(ConvertImagesResult::kReasons);
+  }
+  if (skipped > 0 && (empty || !skip_bad_records)) refuse(reasons, skipped, images);
+}
+
+/// Places in `order` that belong to the tests, and the others. Each class is divided by itself: the
+/// images of a class that come first in a random order of their own.
+struct Division {
+  Places train, test;
+
+  Division(const ImageList& list, const Places& order, double share, std::uint64_t seed) {
+    std::vector<bool> is_test(order.size());
+    const auto classes = static_cast<std::int64_t>(list.classes().size());
+    std::int64_t begin = 0;
+    for (std::int64_t label = 0; label < classes; ++label) {
+      std::int64_t end = begin;  // the list is in the order of classes
+      while (end < list.size() && list.whole_label(end) == label) ++end;
+      const std::int64_t n = end - begin;
+      const Permutation drawn(RandomStream(seed, stream_id("convert-folder test")),
+                              static_cast<std::uint64_t>(label), n);
+      const std::int64_t tested = std::llround(share * static_cast<double>(n));
+      for (std::int64_t i = 0; i < tested; ++i) {
+        is_test[static_cast<std::size_t>(begin + drawn[i])] = true;
+      }
+      begin = end;
+    }
+    for (const std::int64_t place : order) {
+      (is_test[static_cast<std::size_t>(place)] ? test : train).push_back(place);
+    }
+  }
+};
 
 }  // namespace
 
-ConvertImagesResult convert_images(
-    const std::string& root, const std::string& list, const std::string& db,
-    const ConvertImagesOptions& options,
-    const std::function<void(std::int64_t, std::int64_t)>& progress) {
-  CREMA_ASSERT((options.resize_height > 0) == (options.resize_width > 0));
+ConvertImagesResult convert_images(const std::string& root, const std::string& list_path,
+                                   const std::string& db, const ConvertImagesOptions& options,
+                                   const ConvertImagesEvents& events) {
+  check_options(options);
   StopOnSignal signals;  // before there is anything to clear away
   const auto writer = create_database(db, options.backend);  // fails at once if there is something
-  const ImageList images(list);
-  std::vector<std::int64_t> order(static_cast<std::size_t>(images.size()));
-  std::iota(order.begin(), order.end(), 0);
-  if (options.shuffle) {
-    const Permutation shuffled(RandomStream(options.seed, stream_id("convert-imageset")), 0,
-                               images.size());
-    for (std::int64_t& place : order) place = shuffled[place];
-  }
-  Converter converter(options);
-  ConvertImagesResult result;
-  caffe::Datum datum;
-  for (std::int64_t i = 0; i < images.size(); ++i) {
-    const std::int64_t place = order[static_cast<std::size_t>(i)];
-    bool good = true;
-    try {
-      with_context(
-          [&] { return images.where(place); },
-          [&] { converter.convert(images.file(place, root), images.whole_label(place), &datum); });
-    } catch (const Error& error) {
-      if (error.kind() != ErrorKind::kUser) throw;
-      result.skipped.emplace_back(error.what());
-      good = false;
-    }
-    // Once the data base will not be kept only the other bad images are of interest.
-    if (good && (result.skipped.empty() || options.skip_bad_records)) {
-      with_context([&] { return images.where(place); },
-                   [&] {
-                     writer->put(fmt::format("{:08}_{}", i, images.name(place)),
-                                 datum.SerializeAsString());
-                   });
-      ++result.records;
-    }
-    if (progress) progress(i + 1, images.size());
-    signals.check();
-  }
-  if (!result.skipped.empty() && !(options.skip_bad_records && result.records > 0)) {
-    refuse(result.skipped, images.size());
-  }
+  const ImageList list(list_path, options.label_count);
+  if (events.listed) events.listed(list.size());
+  Conversion conversion(list, root, options, events, signals);
+  const ConvertImagesResult result = conversion.write(order_of(list.size(), options), writer.get());
+  check_results({&result}, list.size(), options.skip_bad_records);
   writer->finish();
+  return result;
+}
+
+ConvertFolderResult convert_folder(const std::string& folder, const std::string& db,
+                                   const ConvertFolderOptions& options,
+                                   const ConvertImagesEvents& events) {
+  const ConvertImagesOptions& images = options.images;
+  check_options(images);
+  const bool divided = !options.test_db.empty();
+  if (divided != (options.test_share > 0 && options.test_share < 1)) {
+    throw UsageError("--test_fraction (between 0 and 1) and --test_db: give both or neither");
+  }
+  StopOnSignal signals;
+  const auto writer = create_database(db, images.backend);
+  const auto test_writer = divided ? create_database(options.test_db, images.backend) : nullptr;
+  const ImageList list(folder);
+  require(list.is_folder(), "{} is not a folder; convert-imageset takes a list", folder);
+  if (events.listed) events.listed(list.size());
+  const Division division(list, order_of(list.size(), images), options.test_share, images.seed);
+  require(!divided || (!division.test.empty() && !division.train.empty()),
+          "--test_fraction={} of {} images in {} classes leaves {} for tests, {} for training",
+          options.test_share, list.size(), list.classes().size(), division.test.size(),
+          division.train.size());
+
+  ConvertFolderResult result;
+  result.classes = static_cast<std::int64_t>(list.classes().size());
+  Conversion conversion(list, "", images, events, signals);
+  result.train = conversion.write(division.train, writer.get());
+  std::vector<const ConvertImagesResult*> parts{&result.train};
+  if (divided) {
+    result.test = conversion.write(division.test, test_writer.get());
+    parts.push_back(&result.test);
+  }
+  check_results(parts, list.size(), images.skip_bad_records);
+  const std::string labels = fmt::format("{}\n", fmt::join(list.classes(), "\n"));
+  writer->attach(kLabelsFile, labels);
+  std::vector<DatabaseWriter*> writers{writer.get()};
+  if (divided) {
+    test_writer->attach(kLabelsFile, labels);
+    writers.push_back(test_writer.get());
+  }
+  finish_all(writers);
   return result;
 }
 

@@ -1,13 +1,13 @@
 // The text and both files are in memory as a whole: 25 bytes a byte of text.
 #include "data/convert_text.h"
 
-#include <boost/filesystem.hpp>
 #include <string_view>
 #include <vector>
 
 #include "base/error.h"
 #include "base/files.h"
 #include "base/tool.h"
+#include "data/new_folder.h"
 #include "proto/hdf5.h"
 #include "proto/hdf5_lock.h"
 
@@ -19,7 +19,8 @@ std::int64_t steps_of(std::string_view text, std::int64_t streams) {
   return text.empty() ? 0 : (static_cast<std::int64_t>(text.size()) - 1) / streams;
 }
 
-void write_part(std::string_view text, std::int64_t streams, const std::string& path) {
+void write_part(std::string_view text, std::int64_t streams, const std::string& name,
+                const NewFolder& folder) {
   const std::int64_t steps = steps_of(text, streams);
   const Shape shape{steps, streams};
   std::vector<float> input, target, cont;
@@ -36,8 +37,8 @@ void write_part(std::string_view text, std::int64_t streams, const std::string& 
   hdf5::write_floats(file, "input", shape, input.data());
   hdf5::write_floats(file, "target", shape, target.data());
   hdf5::write_floats(file, "cont", shape, cont.data());
-  write_file_atomically(path + ".h5", hdf5::image(file));
-  write_file_atomically(path + ".txt", path + ".h5\n");
+  folder.write(name + ".h5", hdf5::image(file));
+  folder.write(name + ".txt", fmt::format("{}/{}.h5\n", folder.path(), name));
 }
 
 }  // namespace
@@ -52,6 +53,7 @@ ConvertedText convert_text(const std::string& text_path, const std::string& fold
     throw UsageError(fmt::format(
         "the share of the text for tests is {}, it must lie between 0 and 1", options.test_share));
   }
+  NewFolder made(folder, "data set");  // first, since it fails at once when there is something
   const std::string all = read_file(text_path);
   const std::string_view text = all;
   const auto tested =
@@ -62,12 +64,9 @@ ConvertedText convert_text(const std::string& text_path, const std::string& fold
   require(steps.train > 0 && steps.test > 0,
           "{} has {} bytes, {} of them for tests: not enough for {} streams", text_path,
           text.size(), tested, options.streams);
-  boost::system::error_code error;
-  boost::filesystem::create_directories(folder, error);
-  require(boost::filesystem::is_directory(folder), "cannot make the folder {}: {}", folder,
-          error.message());
-  write_part(train, options.streams, folder + "/train");
-  write_part(test, options.streams, folder + "/test");
+  write_part(train, options.streams, "train", made);
+  write_part(test, options.streams, "test", made);
+  made.keep();
   return steps;
 }
 

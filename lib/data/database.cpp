@@ -11,6 +11,11 @@
 
 namespace crema {
 
+std::string_view DatabaseReader::value() {
+  locate(&stored_);
+  return load(key(), stored_, &buffer_);
+}
+
 std::unique_ptr<DatabaseReader> open_database(const std::string& path,
                                               caffe::DataParameter::DB backend) {
   if (backend == caffe::DataParameter::LMDB) return std::make_unique<LmdbReader>(path);
@@ -21,6 +26,20 @@ std::unique_ptr<DatabaseWriter> create_database(const std::string& path,
                                                 caffe::DataParameter::DB backend) {
   if (backend == caffe::DataParameter::LMDB) return std::make_unique<LmdbWriter>(path);
   return create_leveldb(path);
+}
+
+void finish_all(const std::vector<DatabaseWriter*>& writers) {
+  std::vector<std::string> finished;
+  try {
+    for (DatabaseWriter* const writer : writers) {
+      writer->finish();
+      finished.push_back(writer->path());
+    }
+  } catch (...) {
+    boost::system::error_code ignored;
+    for (const std::string& path : finished) boost::filesystem::remove_all(path, ignored);
+    throw;
+  }
 }
 
 std::string database_kind(const std::string& path) {

@@ -58,8 +58,9 @@ LmdbWriter::~LmdbWriter() = default;
 
 void LmdbWriter::put(std::string_view key, std::string_view value) {
   CREMA_ASSERT(environment_);
-  require(!key.empty() && key.size() <= 511, "cannot write {} to {}: a key has 1 to 511 bytes",
-          record_name(key), folder_.path());
+  require(!key.empty() && key.size() <= kLongestKey,
+          "cannot write {} to {}: a key has 1 to {} bytes", record_name(key), folder_.path(),
+          kLongestKey);
   pending_.emplace_back(key, value);
   pending_bytes_ += key.size() + value.size();
   if (pending_.size() >= kRecordsPerCommit || pending_bytes_ >= kBytesPerCommit) commit();
@@ -98,6 +99,10 @@ void LmdbWriter::commit() {
   }
   pending_.clear();
   pending_bytes_ = 0;
+}
+
+void LmdbWriter::attach(const std::string& name, std::string_view contents) {
+  folder_.write(name, contents);
 }
 
 void LmdbWriter::finish() {

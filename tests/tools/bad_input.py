@@ -16,10 +16,9 @@ import struct
 import subprocess
 import time
 import unittest
-import zlib
 
 import harness
-from harness import ACCURACY, CORPUS, LOSS, ToolTest, data_layer, datum, inner_product, read, run, small_net, solver, write
+from harness import ACCURACY, CORPUS, LOSS, ToolTest, data_layer, datum, inner_product, png, read, run, small_net, solver, write
 
 DUMMY = """layer {
   name: "data"
@@ -765,7 +764,7 @@ class Weights(ToolTest):
 
     def test_state_of_another_solver_type(self):
         write("solver.prototxt", solver(type='"Adam"', max_iter=2))
-        self.resume(self.state, self.state, "2 history blobs", "4", "Adam")
+        self.resume(self.state, self.state, "solver type SGD, this one has Adam", f"--weights {self.weights}")
 
     def test_weights_of_the_state_are_gone(self):
         os.remove(self.weights)
@@ -984,6 +983,16 @@ class Solvers(ToolTest):
         write("solver.prototxt", solver())
         self.assert_error(run("train", "--solver", "solver.prototxt", "--gpu", 0), "--gpu 0", "CPU")
 
+    def test_gpu_flag_that_names_no_gpu(self):
+        for gpu in ("x", "0,x", "-1", "0 1"):
+            self.assert_usage_error(run("train", "--solver", "gone.prototxt", f"--gpu={gpu}"),
+                                    f'--gpu is "{gpu}"; it can be ids of GPUs, separated by commas, or all')
+
+    def test_data_threads(self):
+        for flag in ("-1", "100000"):
+            self.assert_usage_error(run("train", "--solver", "gone.prototxt", f"--data_threads={flag}"),
+                                    f"--data_threads is {flag}; it can be 0 (one a core) to 1024")
+
 
 class CommandLines(ToolTest):
     """Exit code 2."""
@@ -1058,6 +1067,18 @@ class CommandLines(ToolTest):
             (("upgrade-net", "a", "b", "--dialect", "amd"), ("--dialect", "amd", "nvidia")),
             (("upgrade-solver", "a"), ("too few arguments",)),
             (("convert-imageset", "--backend", "sqlite", "a", "b", "c"), ('lmdb or leveldb, not "sqlite"',)),
+            (("convert-imageset", "--encode_type", "tga", "a", "b", "c"), ('--encode_type is "tga"', "jpg, pgm, png")),
+            (("convert-imageset", "--labels", "0", "a", "b", "c"), ("--labels is 0",)),
+            (("convert-imageset", "--threads=-2", "a", "b", "c"), ("--threads is -2",)),
+            (("convert-imageset", "--resize_height=50000", "--resize_width=50000", "a", "b", "c"),
+             ("--resize_height=50000 --resize_width=50000", "a record holds 2 GB")),
+            (("convert-folder", "--test_fraction=0.5", "a", "b"), ("give both or neither",)),
+            (("convert-folder", "--test_fraction=1", "--test_db=t", "a", "b"), ("between 0 and 1",)),
+            (("convert-idx", "--seed=3", "a", "b", "c"), ("--seed has no effect without --pairs",)),
+            (("convert-idx", "--backend=sqlite", "a", "b", "c"), ('lmdb or leveldb, not "sqlite"',)),
+            (("convert-cifar", "a", "b", "sqlite"), ('lmdb or leveldb, not "sqlite"',)),
+            (("convert-cifar", "--label=coarse", "a", "b"), ("--label has no effect without --cifar100",)),
+            (("convert-cifar", "--cifar100", "--label=all", "a", "b"), ('--label is "all"', "fine, coarse or both")),
             (("compute-image-mean", "--backend", "sqlite", "a"), ('lmdb or leveldb, not "sqlite"',)),
             (("convert-text", "--streams", "0", "a", "b"), ("streams is 0",)),
             (("convert-text", "--test_share", "2", "a", "b"), ("tests is 2", "between 0 and 1")),
@@ -1067,23 +1088,30 @@ class CommandLines(ToolTest):
                 self.assert_usage_error(run(*arguments), *expected)
 
     def test_help(self):
+        pictures = "gray shuffle seed backend resize_height resize_width check_size encoded encode_type " \
+                   "skip_bad_records threads"
         flags = {
             "train": "solver weights snapshot gpu devices threads level stage sigint_effect sighup_effect dialect keep_going",
             "test": "model weights solver snapshot iterations all gpu devices threads level stage dialect",
             "describe-net": "model phase gpu devices level stage weights input_shape threads explain dialect",
             "upgrade-net": "binary dialect",
             "upgrade-solver": "dialect",
-            "convert-idx": "pairs seed",
-            "convert-imageset": "gray shuffle seed backend resize_height resize_width check_size encoded encode_type "
-                                "skip_bad_records",
+            "convert-cifar": "cifar100 label",
+            "convert-folder": "test_fraction test_db " + pictures,
+            "convert-idx": "pairs backend seed",
+            "convert-imageset": "labels float_labels " + pictures,
+            "convert-text": "streams test_share",
             "compute-image-mean": "backend",
             "extract-features": "gpu devices threads level stage dialect",
         }
         synopses = {
             "upgrade-net": "upgrade-net IN OUT",
             "upgrade-solver": "upgrade-solver IN OUT",
+            "convert-cifar": "convert-cifar [--cifar100 [--label fine|coarse|both]] FOLDER OUT [lmdb|leveldb]",
+            "convert-folder": "convert-folder [flags] FOLDER DB",
             "convert-idx": "convert-idx [--pairs] IMAGES LABELS DB",
             "convert-imageset": "convert-imageset [flags] ROOT LIST DB",
+            "convert-text": "convert-text [--streams N] [--test_share X] TEXT FOLDER",
             "compute-image-mean": "compute-image-mean [--backend lmdb|leveldb] DB [OUT]",
             "extract-features": "extract-features WEIGHTS NET BLOB,… DB,… BATCHES|all lmdb|leveldb [CPU|GPU] [ID]",
         }
@@ -1096,10 +1124,9 @@ class CommandLines(ToolTest):
                         self.assertRegex(result.out, rf"(?m)^  --{word}( |$)")
                     self.assertIn(synopses.get(name, f"{name} --"), result.out)
             sources = read(os.path.join(harness.SOURCE, "tools", name.replace("-", "_") + ".cpp")).decode()
-            if "common_flags.h" in sources:
-                sources += read(os.path.join(harness.SOURCE, "tools", "common_flags.h")).decode()
-            if "common_flags.h" in sources or "dialect_flag.h" in sources:
-                sources += read(os.path.join(harness.SOURCE, "tools", "dialect_flag.h")).decode()
+            for header in ("common_flags.h", "convert_flags.h", "dialect_flag.h"):
+                if f'#include "{header}"' in sources:
+                    sources += read(os.path.join(harness.SOURCE, "tools", header)).decode()
             defined = re.findall(r"^DEFINE_\w+\(\s*(\w+)", sources, re.MULTILINE)
             self.assertEqual(sorted(words.split()), sorted(defined), "a flag is not tested here")
 
@@ -1273,16 +1300,6 @@ class ConvertIdx(ToolTest):
         self.check("gone/db", "No such file", db="gone/db")
 
 
-def png(width=2, height=2, channels=3):
-    """A picture, written here."""
-    def chunk(kind, body):
-        return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
-
-    rows = b"".join(b"\0" + bytes(range(width * channels)) for _ in range(height))
-    head = struct.pack(">IIBBBBB", width, height, 8, 2 if channels == 3 else 0, 0, 0, 0)
-    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
-
-
 class ConvertImageset(ToolTest):
     def setUp(self):
         super().setUp()
@@ -1308,7 +1325,9 @@ class ConvertImageset(ToolTest):
         write("list", "a.png 1\nb.png\n")
         self.check('list:2: "b.png" has no label')
         write("list", "a.png one\n")
-        self.check('list:1: the label "one" of "a.png" is not a whole number')
+        self.check('list:1: the label "one" of "a.png" is not a number')
+        write("list", "a.png 0.5\n")
+        self.check('list:1: the label "0.5" of "a.png" is not a whole number of 32 bits; --float_labels stores such labels')
 
     def test_bad_images(self):
         write("in/bad.png", png()[:40])
@@ -1334,7 +1353,7 @@ class ConvertImageset(ToolTest):
         os.mkdir(os.path.join(self.folder, "empty"))
         os.chdir(os.path.join(self.folder, "empty"))
         for flags, text in ((["--resize_height=4"], "give both"), (["--resize_height=-4", "--resize_width=4"], "give both"),
-                            (["--encode_type=png"], "without --encoded")):
+                            (["--encode_type=pn"], '--encode_type is "pn"')):
             self.assert_usage_error(run("convert-imageset", *flags, "a", "b", "c"), text)
 
     def test_name_that_is_too_long(self):
@@ -1454,8 +1473,8 @@ class Outputs(ToolTest):
         self.assert_error(run("compute-image-mean", "db", "out"), "out is a folder")
         write("text", 100 * "abc")
         os.mkdir("new")
-        os.mkdir("new/train.h5")
-        self.assert_error(run("convert-text", "--streams", 2, "text", "new"), "new/train.h5 is a folder")
+        self.assert_error(run("convert-text", "--streams", 2, "text", "new"), "new exists already")
+        self.assert_error(run("convert-text", "--streams", 2, "text", "gone/new"), "cannot create gone/new: No such file")
 
     def test_up_to_date(self):
         for tool, text in (("upgrade-net", "# mine\n" + inner_product("ip", "data", 3)), ("upgrade-solver", "# mine\n" + solver())):

@@ -6,31 +6,16 @@
 
 import os
 import signal
-import struct
 import unittest
-import zlib
 
 import harness
-from harness import make_lmdb, read, run, write
-
-
-def png(width, height, pixels, channels=3):
-    """A PNG file of 8 bits; `pixels` are its rows one behind the other."""
-    row = width * channels
-    raw = b"".join(b"\0" + bytes(pixels[i * row:(i + 1) * row]) for i in range(height))
-
-    def chunk(kind, data):
-        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-
-    header = struct.pack(">IIBBBBB", width, height, 8, 2 if channels == 3 else 0, 0, 0, 0)
-    return (b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(raw))
-            + chunk(b"IEND", b""))
+from harness import make_lmdb, png, read, run, write
 
 
 def make_pictures(folder="pets"):
     """Two classes of two pictures of 3 x 2."""
     for number, name in enumerate(["cat/1.png", "cat/2 b.png", "dog/3.png", "dog/4.png"]):
-        write(os.path.join(folder, name), png(3, 2, [10 * number + i for i in range(18)]))
+        write(os.path.join(folder, name), png(3, 2, pixels=[10 * number + i for i in range(18)]))
     return folder
 
 
@@ -127,7 +112,7 @@ class ComputeImageMeanTest(harness.ToolTest):
     def test_broken_pictures(self):
         make_pictures()
         write("pets/cat/x.png", b"no picture")
-        write("pets/dog/y.png", png(2, 2, range(12)))
+        write("pets/dog/y.png", png(2, 2))
         self.assert_error(run("compute-image-mean", "pets", "m"), "pets/cat/x.png: the 10 bytes cannot be decoded")
         self.assertFalse(os.path.exists("m"))
         done = self.assert_success(run("compute-image-mean", "--skip_bad_records", "pets", "m"))

@@ -15,6 +15,7 @@ import sys
 import tempfile
 import time
 import unittest
+import zlib
 
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 CORPUS = os.path.join(SOURCE, "tests", "data", "conformance")
@@ -105,6 +106,18 @@ def make_lmdb(path, records, labels=None, size=SIZE, seed=1):
     os.remove(path + ".labels")
     assert done.code == 0, done
     return path
+
+
+def png(width=2, height=2, channels=3, pixels=None):
+    """A picture, written here. `pixels` are its rows one behind the other."""
+    def chunk(kind, body):
+        return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
+
+    size = width * channels
+    pixels = bytes(value % 256 for value in range(size)) * height if pixels is None else bytes(pixels)
+    rows = b"".join(b"\0" + pixels[row * size:(row + 1) * size] for row in range(height))
+    head = struct.pack(">IIBBBBB", width, height, 8, 2 if channels == 3 else 0, 0, 0, 0)
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
 
 
 def varint(value):

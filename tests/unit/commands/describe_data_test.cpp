@@ -283,11 +283,12 @@ TEST_F(DescribeData, NetsThatDoNotFit) {
         "for each");
   wrong("layer { name: 'd' type: 'ImageData' top: 'd' top: 'l' image_data_param { source: 'x' } }",
         "ImageData cannot read db (LMDB): Data can");
-  wrong(net(good, 4) +
-            "layer { name: 'c' type: 'Convolution' bottom: 'data' top: 'c' "
-            "convolution_param { kernel_size: 9 num_output: 1 } }",
-        "the net: net.prototxt:8: layer \"c\" (Convolution): the kernel 9 is larger than the padded "
-        "input: input 4 (4x1x4x4), pad 0 on both sides");
+  wrong(
+      net(good, 4) +
+          "layer { name: 'c' type: 'Convolution' bottom: 'data' top: 'c' "
+          "convolution_param { kernel_size: 9 num_output: 1 } }",
+      "the net: net.prototxt:8: layer \"c\" (Convolution): the kernel 9 is larger than the padded "
+      "input: input 4 (4x1x4x4), pad 0 on both sides");
   const Description none = describe("db", "layer { name: 'i' type: 'Input' top: 'i' }");
   EXPECT_EQ(none.code, 1);
   EXPECT_THAT(none.text, HasSubstr("\nnet.prototxt has no Data, ImageData or HDF5Data layer in "

@@ -25,10 +25,10 @@ TEST(ConvertText, CutsTheTextIntoStreams) {
   const TemporaryFolder folder;
   // 10 bytes for training: streams abc, def, ghi, and j after them; of 6 for tests 4 are used.
   write_file(folder / "text", "abcdefghijkl\xffnop");
-  const ConvertedText steps = convert_text(folder / "text", folder / "new/out", {3, 0.4});
+  const ConvertedText steps = convert_text(folder / "text", folder / "out", {3, 0.4});
   EXPECT_EQ(steps.train, 3);
   EXPECT_EQ(steps.test, 1);
-  const std::string train = folder / "new/out/train", test = folder / "new/out/test";
+  const std::string train = folder / "out/train", test = folder / "out/test";
   EXPECT_EQ(contents_of(train + ".txt"), train + ".h5\n");
   EXPECT_EQ(contents_of(test + ".txt"), test + ".h5\n");
   const Hdf5Rows input(train + ".h5", "input");
@@ -56,10 +56,15 @@ TEST(ConvertText, Errors) {
   }
   EXPECT_EQ(error({5, 0.5}), text + " has 10 bytes, 5 of them for tests: not enough for 5 streams");
   EXPECT_FALSE(boost::filesystem::exists(out));
-  EXPECT_THAT(error_of([&] {
-                convert_text(text, text, {2, 0.5});
-              }),
-              ::testing::StartsWith("cannot make the folder " + text + ": "));
+  EXPECT_EQ(error_of([&] {
+              convert_text(text, text, {2, 0.5});
+            }),
+            text + " exists already; remove it first, or choose another name");
+  EXPECT_EQ(contents_of(text), "0123456789");
+  EXPECT_EQ(error_of([&] {
+              convert_text(text, folder / "no/out", {2, 0.5});
+            }),
+            "cannot create " + folder / "no/out: No such file or directory");
 }
 
 }  // namespace

@@ -11,57 +11,21 @@ namespace crema {
 namespace {
 
 using testing::byte_datum;
+using testing::data_layer;
 using ::testing::ElementsAre;
 using testing::error_of;
 using ::testing::HasSubstr;
+using testing::key_of;
 using testing::make_lmdb;
+using testing::numbered;
+using testing::Read;
+using testing::read;
 using testing::Records;
 using testing::TemporaryFolder;
-
-std::string key_of(int i) { return fmt::format("{:08}", i); }
-
-/// `count` records of 1 x 2 x 3; the first value and the label of record i are i.
-Records numbered(int count) {
-  Records records;
-  for (int i = 0; i < count; ++i) {
-    records.emplace_back(key_of(i), byte_datum(1, 2, 3, i, i).SerializeAsString());
-  }
-  return records;
-}
-
-caffe::LayerParameter data_layer(const std::string& source, unsigned batch_size) {
-  caffe::LayerParameter layer;
-  layer.set_name("data");
-  layer.set_type("Data");
-  layer.add_top("data");
-  layer.add_top("label");
-  layer.mutable_data_param()->set_source(source);
-  layer.mutable_data_param()->set_backend(caffe::DataParameter::LMDB);
-  layer.mutable_data_param()->set_batch_size(batch_size);
-  return layer;
-}
 
 std::unique_ptr<BatchReader> open(const caffe::LayerParameter& layer,
                                   caffe::Phase phase = caffe::TEST) {
   return open_data(layer, phase, 5);
-}
-
-struct Read {
-  std::vector<float> data, labels;
-};
-
-Read read(BatchReader* reader) {
-  reader->follow_shapes();
-  const std::vector<Shape> shapes = reader->shapes(reader->batch_size());
-  Read result;
-  result.data.resize(static_cast<std::size_t>(shapes[0].count()));
-  std::vector<float*> tops{result.data.data()};
-  if (shapes.size() > 1) {
-    result.labels.resize(static_cast<std::size_t>(shapes[1].count()));
-    tops.push_back(result.labels.data());
-  }
-  reader->read(tops);
-  return result;
 }
 
 TEST(DataSource, ShapesAreKnownWithoutReading) {
@@ -259,7 +223,8 @@ TEST(DataSource, ParametersThatCannotBe) {
   EXPECT_EQ(failure([](Layer layer) { layer->mutable_data_param()->set_prefetch(0); }),
             "data_param.prefetch is 0; it can be 1 to 2147483647");
   EXPECT_EQ(failure([](Layer layer) { layer->clear_top(); }),
-            "a Data layer has 1 or 2 tops (the pictures, the labels), not 0");
+            "a Data layer has a top for the pictures and any number for the labels, this one has "
+            "none");
   EXPECT_EQ(
       failure([](Layer layer) { layer->mutable_data_param()->clear_backend(); }),
       "data_param.source " + folder / "db" +

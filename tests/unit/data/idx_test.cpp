@@ -17,6 +17,8 @@ using testing::error_of;
 using testing::TemporaryFolder;
 using testing::write_file;
 
+constexpr auto kLmdb = caffe::DataParameter::LMDB;
+
 std::string idx(const std::vector<int>& dims, const std::string& bytes, char type = 8) {
   std::string text{0, 0, type, static_cast<char>(dims.size())};
   for (const int dim : dims) {
@@ -83,7 +85,7 @@ TEST(ConvertIdx, WritesCaffesRecords) {
   write_file(folder / "images", idx({3, 1, 2}, "abcdef"));
   write_file(folder / "labels", idx({3}, std::string("\x01\xff\x00", 3)));
   std::vector<std::int64_t> progress;
-  EXPECT_EQ(convert_idx(folder / "images", folder / "labels", folder / "db",
+  EXPECT_EQ(convert_idx(folder / "images", folder / "labels", folder / "db", kLmdb,
                         [&](std::int64_t done, std::int64_t) { progress.push_back(done); }),
             3);
   EXPECT_THAT(progress, ::testing::ElementsAre(1, 2, 3));
@@ -105,7 +107,8 @@ TEST(ConvertIdx, PairsAreOfOneClassOrNot) {
   write_file(folder / "images", idx({200, 1, 2}, pixels));
   write_file(folder / "labels", idx({200}, classes));
   const auto pairs = [&](const std::string& db, std::uint64_t seed) {
-    EXPECT_EQ(convert_idx_pairs(folder / "images", folder / "labels", folder / db, seed), 200);
+    EXPECT_EQ(convert_idx_pairs(folder / "images", folder / "labels", folder / db, kLmdb, seed),
+              200);
     std::vector<caffe::Datum> data;
     LmdbReader reader(folder / db);
     while (reader.next()) {
@@ -139,16 +142,16 @@ TEST(ConvertIdx, ChecksThatFilesFitTogether) {
   const std::string images = folder / "images", labels = folder / "labels", db = folder / "db";
   write_file(images, idx({3, 1, 2}, "abcdef"));
   write_file(labels, idx({2}, "ab"));
-  EXPECT_EQ(error_of([&] { convert_idx(images, labels, db); }),
+  EXPECT_EQ(error_of([&] { convert_idx(images, labels, db, kLmdb); }),
             "3 images in " + images + ", but 2 labels in " + labels);
   EXPECT_EQ(
-      error_of([&] { convert_idx(labels, images, db); }),
+      error_of([&] { convert_idx(labels, images, db, kLmdb); }),
       labels + " holds 2, not images (number x height x width); are images and labels swapped?");
-  EXPECT_EQ(error_of([&] { convert_idx(images, images, db); }),
+  EXPECT_EQ(error_of([&] { convert_idx(images, images, db, kLmdb); }),
             images + " holds 3x1x2, not a list of labels");
   EXPECT_FALSE(boost::filesystem::exists(db));
   boost::filesystem::create_directory(db);
-  EXPECT_EQ(error_of([&] { convert_idx(folder / "no", labels, db); }),
+  EXPECT_EQ(error_of([&] { convert_idx(folder / "no", labels, db, kLmdb); }),
             db + " exists already; remove it first, or choose another name");
 }
 

@@ -153,6 +153,18 @@ TEST(LmdbReader, AgreesWithTheLibrary) {
       EXPECT_EQ(reader.key(), records.back().first);
       EXPECT_FALSE(reader.next());
     }
+    for (int i = 0; i < 1000; ++i) {
+      const std::size_t at = random() % (records.size() - 1);
+      reader.go_to(static_cast<std::int64_t>(at));
+      ASSERT_EQ(reader.key(), records[at].first);
+      ASSERT_EQ(reader.value(), records[at].second);
+      if (i % 3 > 0) continue;  // and on from there, in order
+      ASSERT_TRUE(reader.next());
+      ASSERT_EQ(reader.key(), records[at + 1].first);
+    }
+    reader.go_to(static_cast<std::int64_t>(records.size()) - 1);
+    EXPECT_FALSE(reader.next());
+    EXPECT_EQ(all_of(&reader), records) << round;
   }
 }
 
@@ -285,6 +297,33 @@ TEST(LmdbWriter, GrowsItsMapAndKeepsEveryRecord) {
   make_lmdb(folder / "db", records);  // 50 MB, the map begins with 16
   LmdbReader reader(folder / "db");
   EXPECT_TRUE(all_of(&reader) == records);
+}
+
+// Of each data base that Caffe wrote: its records, taken apart and put together, are the same
+// bytes, and a data base that is made of them holds the same.
+TEST(LmdbWriter, HoldsWhatCaffesDataBasesHold) {
+  int compared = 0;
+  for (const auto& entry :
+       fs::directory_iterator(std::string(CREMA_TEST_DATA) + "/conformance/data")) {
+    const std::string path = (entry.path() / "db").string();
+    if (!fs::exists(path + "/data.mdb")) continue;
+    SCOPED_TRACE(path);
+    const TemporaryFolder folder;
+    LmdbReader reader(path);
+    const Records expected = all_of(&reader);
+    Records made;
+    for (const auto& [key, value] : expected) {
+      caffe::Datum datum;
+      ASSERT_TRUE(datum.ParseFromString(value));
+      made.emplace_back(key, datum.SerializeAsString());
+    }
+    EXPECT_EQ(made, expected);
+    make_lmdb(folder / "db", made);
+    LmdbReader copy(folder / "db");
+    EXPECT_EQ(all_of(&copy), expected);
+    ++compared;
+  }
+  EXPECT_GE(compared, 20);
 }
 
 TEST(LmdbWriter, ReplacesNothing) {

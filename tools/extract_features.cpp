@@ -7,6 +7,7 @@
 #include "base/tool.h"
 #include "common_flags.h"
 #include "data/database.h"
+#include "data_flags.h"
 
 namespace {
 
@@ -59,6 +60,8 @@ int run(const std::vector<std::string>& arguments) {
   options.level = FLAGS_level;
   options.stages = FLAGS_stage;
   options.dialect = dialect_flag();
+  options.reading = reading_flags();
+  const auto data_threads = data_threads_flag();
   return crema::extract_features(options);
 }
 

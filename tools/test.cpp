@@ -4,6 +4,7 @@
 
 #include "base/tool.h"
 #include "common_flags.h"
+#include "data_flags.h"
 
 DEFINE_string(model, "", "the net prototxt");
 DEFINE_string(weights, "", "its weights, files separated by commas");
@@ -43,8 +44,10 @@ int run(const std::vector<std::string>&) {
   options.all = FLAGS_all;
   options.device = device_flags();
   options.dialect = dialect_flag();
+  options.reading = reading_flags();
   options.level = FLAGS_level;
   options.stages = FLAGS_stage;
+  const auto data_threads = data_threads_flag();
   return crema::test(options);
 }
 

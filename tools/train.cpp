@@ -4,6 +4,7 @@
 
 #include "base/tool.h"
 #include "common_flags.h"
+#include "data_flags.h"
 
 DEFINE_string(solver, "", "the solver prototxt (required)");
 DEFINE_string(weights, "",
@@ -35,7 +36,7 @@ const crema::ToolInfo kInfo = {
     "docs/solver.md has all fields of a solver. Beyond Caffe's: lr_policy \"plateau\", "
     "warmup_iter, "
     "min_lr, max_epochs,\n"
-    "test_epochs, snapshot_keep_last, snapshot_best, early_stop_tests.",
+    "test_epochs, test_all, snapshot_keep_last, snapshot_best, early_stop_tests.",
     "  train --solver models/lenet/solver.prototxt\n"
     "  train --solver models/lenet/solver.prototxt --snapshot auto\n"
     "  train --solver finetune.prototxt --weights caffenet.caffemodel",
@@ -52,11 +53,13 @@ int run(const std::vector<std::string>&) {
   options.snapshot = FLAGS_snapshot;
   options.device = device_flags();
   options.dialect = dialect_flag();
+  options.reading = reading_flags();
   options.level = FLAGS_level;
   options.stages = FLAGS_stage;
   options.keep_going = FLAGS_keep_going;
   options.sigint_effect = FLAGS_sigint_effect;
   options.sighup_effect = FLAGS_sighup_effect;
+  const auto data_threads = data_threads_flag();
   return crema::train(options);
 }
 

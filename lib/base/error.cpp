@@ -3,26 +3,9 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/text.h"
+
 namespace crema {
-namespace {
-
-/// An error is one line, whatever a name in a file holds.
-std::string printable(const std::string& text) {
-  std::string clean;
-  for (const char c : text) {
-    if (c == '\n') {
-      clean += "\\n";
-    } else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
-      clean += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
-    } else {
-      clean += c;
-    }
-  }
-  return clean;
-}
-
-}  // namespace
-
 Error::Error(ErrorKind kind, const std::string& message)
     : kind_(kind), message_(printable(message)) {
   compose();

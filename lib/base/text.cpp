@@ -86,6 +86,24 @@ std::string with_thousands(long long value) {
   return digits;
 }
 
+std::string counted(long long count, std::string_view noun) {
+  return fmt::format("{} {}{}", with_thousands(count), noun, count == 1 ? "" : "s");
+}
+
+std::string printable(std::string_view text) {
+  std::string clean;
+  for (const char c : text) {
+    if (c == '\n') {
+      clean += "\\n";
+    } else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
+      clean += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+    } else {
+      clean += c;
+    }
+  }
+  return clean;
+}
+
 std::string human_bytes(double bytes) {
   const char* const units[] = {"B", "KB", "MB", "GB", "TB"};
   int unit = 0;

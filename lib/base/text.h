@@ -22,6 +22,12 @@ void print(const std::string& text);
 /// 1234567 as "1,234,567".
 std::string with_thousands(long long value);
 
+/// "1 record", "2,000 records": `noun` in the singular takes an s.
+std::string counted(long long count, std::string_view noun);
+
+/// One line whatever a name in a file holds: control characters become \n and \xNN.
+std::string printable(std::string_view text);
+
 /// Bytes as a person reads them: "12.3 MB".
 std::string human_bytes(double bytes);
 

@@ -89,8 +89,10 @@ std::string decode(std::string_view file, Decode as, Image* image) {
     const cv::Mat picture = cv::imdecode(bytes, mode);
     if (picture.empty()) return "it is of no known kind, or damaged";
     if (picture.depth() != CV_8U) {
-      return picture.depth() == CV_16U ? "it has 16 bits a channel, 8 are needed"
-                                       : "its channels are not of 8 bits";
+      return picture.depth() == CV_16U
+                 ? "it has 16 bits a channel, 8 are needed; forced to colour or grey, it "
+                   "would keep the upper 8"
+                 : "its channels are not of 8 bits";
     }
     const int channels = picture.channels();
     if (channels != 1 && channels != 3 && channels != 4) {

@@ -65,7 +65,9 @@ bool describe_weights(const Graph& graph, const std::string& file) {
   for (const StoredLayer& layer : weights.layers) {
     bool known = layer.blobs.empty();
     for (const Node& node : graph.nodes) known |= node.name() == layer.name;
-    if (!known) add(layer.name, "-", fmt::format("{} blobs", layer.blobs.size()), "not in the net");
+    if (known) continue;
+    add(layer.name, "-", counted(static_cast<long long>(layer.blobs.size()), "blob"),
+        "not in the net");
   }
   print(fmt::format("\n{}", align_columns(rows, 4)));
   return all_fit;
@@ -99,7 +101,7 @@ int describe_net(const DescribeOptions& options) {
   const Graph graph = compile(net, state, *device, backward, input_shapes);
   const std::vector<std::unique_ptr<Op>> ops = plan_ops(graph, *device);
   const MemoryPlan memory = plan_memory(graph, op_memory(ops), backward, false);
-  if (!graph.name.empty()) print(fmt::format("net \"{}\"\n\n", graph.name));
+  if (!graph.name.empty()) print(fmt::format("net \"{}\"\n\n", printable(graph.name)));
   print(net_table(graph, memory, backward));
   if (options.explain) print(fmt::format("\n{}", net_engines(graph, ops)));
   return options.weights.empty() || describe_weights(graph, options.weights) ? 0 : 1;

@@ -2,12 +2,35 @@
 
 #include <glog/logging.h>
 
+#include <algorithm>
+
 #include "base/error.h"
+#include "base/text.h"
 #include "base/tool.h"
 
 namespace crema {
+namespace {
+
+/// Also nothing at all.
+bool names_gpus(const std::string& text) {
+  if (text == "all") return true;
+  const std::vector<std::string> ids = split(text, ',');
+  return std::ranges::all_of(ids,
+                             [](const std::string& id) {
+                               return id.size() < 4 && std::ranges::all_of(id, [](char c) {
+                                        return c >= '0' && c <= '9';
+                                      });
+                             }) &&
+         (text.empty() || !ids.empty());
+}
+
+}  // namespace
 
 std::unique_ptr<Device> choose_device(const DeviceChoice& choice) {
+  if (!names_gpus(choice.gpu)) {
+    throw UsageError(fmt::format(
+        "--gpu is \"{}\"; it can be ids of GPUs, separated by commas, or all", choice.gpu));
+  }
   require(choice.gpu.empty(),
           "--gpu {}: this build cannot run on a GPU yet; leave --gpu out to run on the CPU",
           choice.gpu);
@@ -22,7 +45,7 @@ std::unique_ptr<Device> choose_device(const DeviceChoice& choice) {
 }
 
 void log_device(const Device& device) {
-  LOG(INFO) << "Use " << device.name() << ", " << device.threads() << " threads.";
+  LOG(INFO) << "Use " << device.name() << ", " << counted(device.threads(), "thread") << ".";
 }
 
 }  // namespace crema

@@ -2,7 +2,6 @@
 
 #include <glog/logging.h>
 
-#include <algorithm>
 #include <memory>
 #include <set>
 
@@ -11,11 +10,13 @@
 #include "base/signals.h"
 #include "base/text.h"
 #include "commands/load_weights.h"
+#include "commands/skipped.h"
 #include "data/batch_reader.h"
 #include "data/database.h"
 #include "net/net.h"
 #include "proto/io.h"
 #include "solver/solver.h"
+#include "solver/whole_source.h"
 
 namespace crema {
 namespace {
@@ -57,12 +58,6 @@ class Features {
   std::int64_t records_ = 0;
 };
 
-std::int64_t records_of(const Net& net) {
-  const auto readers = net.readers();
-  require(!readers.empty(), "to extract all records the net needs a data layer; it has none");
-  return readers.front().second->records();
-}
-
 }  // namespace
 
 int extract_features(const ExtractFeaturesOptions& options) {
@@ -77,6 +72,7 @@ int extract_features(const ExtractFeaturesOptions& options) {
   for (const std::string& stage : split(options.stages, ',')) state.add_stage(stage);
   net_options.state = merged_state(caffe::TEST, definition, state);
   net_options.keep = options.blobs;
+  net_options.reading = options.reading;
   std::vector<StoredWeights> weights;
   for (const std::string& file : split(options.weights, ',')) weights.push_back(read_weights(file));
   const std::unique_ptr<Device> device = choose_device(options.device);
@@ -90,23 +86,22 @@ int extract_features(const ExtractFeaturesOptions& options) {
     features.push_back(
         std::make_unique<Features>(options.blobs[i], options.databases[i], options.backend));
   }
-  const bool all = options.batches == 0;
-  const std::int64_t total = all ? records_of(net) : options.batches;
-  const int batch = all ? net.readers().front().second->batch_size() : 1;
   LOG(INFO) << "Extracting Features";
-  {
-    Progress progress(all ? "records" : "batches", total);
-    for (std::int64_t done = 0; done < total;) {
-      const int now = static_cast<int>(std::min<std::int64_t>(batch, total - done));
-      if (all) net.set_batch(now);
-      net.forward();
-      for (const auto& blob : features) blob->add(net);
-      done += now;
-      progress.update(done);
-      signals.check();
-    }
+  const auto extract_batch = [&] {
+    net.forward();
+    for (const auto& blob : features) blob->add(net);
+    signals.check();
+  };
+  if (options.batches > 0) {
+    Progress progress("batches", options.batches);
+    for (int i = 0; i < options.batches; progress.update(++i)) extract_batch();
+  } else {
+    WholePass pass(net, "BATCHES all");
+    Progress progress("records", pass.total());
+    for (; pass.next(); progress.update(pass.done())) extract_batch();
   }
   for (const auto& blob : features) blob->finish();
+  log_skipped(net);
   LOG(INFO) << "Successfully extracted the features!";
   return 0;
 }

@@ -6,6 +6,7 @@
 
 #include "caffe.pb.h"
 #include "commands/device_choice.h"
+#include "data/reader_options.h"
 #include "proto/fork_fields.h"
 
 namespace crema {
@@ -22,6 +23,7 @@ struct ExtractFeaturesOptions {
   int level = 0;
   std::string stages;
   Dialect dialect = Dialect::kDetect;
+  ReaderOptions reading;
 };
 
 /// Runs the net in the TEST phase. Item number i of a blob becomes record `%010d` of its data base:

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "base/tool.h"
 #include "commands/load_weights.h"
+#include "commands/skipped.h"
 #include "data/batch_reader.h"
 #include "net/debug_info.h"
 #include "proto/io.h"
@@ -17,6 +18,7 @@
 #include "solver/score_sums.h"
 #include "solver/snapshot.h"
 #include "solver/solver.h"
+#include "solver/whole_source.h"
 
 namespace crema {
 namespace {
@@ -53,7 +55,7 @@ Subject subject_of_solver(const TestOptions& options) {
   // What the flags say goes on top of the solver's test_state.
   if (options.level != 0) subject.net.state.set_level(options.level);
   for (const std::string& stage : split(options.stages, ',')) subject.net.state.add_stage(stage);
-  subject.whole = solver.test_iter_size() == 0;
+  subject.whole = !tests_whole_sources(solver).empty();
   if (!subject.whole) subject.iterations = solver.test_iter(0);
   const std::vector<std::string> states =
       resolve_snapshots(options.snapshot, solver.snapshot_prefix());
@@ -93,28 +95,25 @@ Scores score_batches(Net& net, int iterations) {
   ScoreSums sums;
   std::int64_t records = 0;
   for (int i = 0; i < iterations; ++i) {
-    sums.add(net, net.forward(), 1);
+    sums.add_batch(net, net.forward());
     log_batch(net, i);
-    if (!net.readers().empty()) records += net.readers().front().second->batch_size();
+    if (!net.readers().empty()) records += net.readers().front().second->items();
   }
   return {sums.mean(), sums.mean_loss(), records};
 }
 
 Scores score_all_records(Net& net) {
-  const auto [records, batch] = whole_source(net, "--all");
+  WholePass pass(net, "--all");
   ScoreSums sums;
-  int batches = 0;
-  Progress progress("records", records);
-  for (std::int64_t done = 0; done < records;) {
-    const int now = static_cast<int>(std::min<std::int64_t>(batch, records - done));
-    net.set_batch(now);
+  std::int64_t records = 0;
+  Progress progress("records", pass.total());
+  for (int batch = 0; pass.next(); ++batch) {
     progress.clear();
-    sums.add(net, net.forward(), now);
-    log_batch(net, batches++);
-    done += now;
-    progress.update(done);
+    sums.add_records(net, net.forward(), pass.counted());
+    records += pass.counted();
+    log_batch(net, batch);
+    progress.update(pass.done());
   }
-  net.set_batch(0);
   return {sums.mean(), sums.mean_loss(), records};
 }
 
@@ -124,6 +123,7 @@ int test(const TestOptions& options) {
   log_device(*device);
   NetOptions net_options;
   net_options.state = subject.net.state;
+  net_options.reading = options.reading;
   net_options.separate_layers = subject.net.net.debug_info();
   Net net(subject.net.net, *device, net_options);
   DebugInfo debug_info(net);
@@ -141,6 +141,7 @@ int test(const TestOptions& options) {
     LOG_IF(WARNING, !std::ranges::all_of(output.values, [](float x) { return std::isfinite(x); }))
         << "\"" << output.name << "\" is not a finite number: it says nothing about the net";
   }
+  log_skipped(net);
   return 0;
 }
 

@@ -27,6 +27,7 @@ struct TestOptions {
   int level = 0;
   std::string stages;
   Dialect dialect = Dialect::kDetect;
+  ReaderOptions reading;
 };
 
 /// Tests and logs in Caffe's lines.

@@ -2,9 +2,12 @@
 
 #include <glog/logging.h>
 
+#include <chrono>
+
 #include "base/error.h"
 #include "base/signals.h"
 #include "base/text.h"
+#include "commands/skipped.h"
 #include "data/batch_reader.h"
 #include "proto/io.h"
 #include "proto/positions.h"
@@ -39,10 +42,13 @@ void check_mode(const caffe::SolverParameter& solver, const DeviceChoice& device
   }
 }
 
-void log_waiting(Solver& solver) {
-  for (const auto& [layer, reader] : solver.net().readers()) {
-    LOG(INFO) << fmt::format("Layer \"{}\" waited {:.1f} s for data.", layer,
-                             reader->seconds_waiting());
+/// `seconds`: how long the training took.
+void log_waiting(const Net& net, double seconds) {
+  for (const auto& [layer, reader] : net.readers()) {
+    const double waited = reader->seconds_waiting();
+    LOG(INFO) << fmt::format(
+        "Layer \"{}\": {:.0f} % of the time waiting for data ({:.1f} of {:.1f} s).", layer,
+        seconds > 0 ? 100 * waited / seconds : 0, waited, seconds);
   }
 }
 
@@ -68,13 +74,20 @@ int train(const TrainOptions& options) {
   solver_options.weights = options.weights;
   solver_options.dialect = options.dialect;
   solver_options.keep_going = options.keep_going;
+  solver_options.reading = options.reading;
   Solver solver(param, *device, solver_options);
   TrainingLog log(param.display(), solver.iteration(), solver.max_iter());
   solver.add_listener(&log);
   StuckLoss stuck_loss;
   solver.add_listener(&stuck_loss);
+  const auto start = std::chrono::steady_clock::now();
   solver.solve();
-  log_waiting(solver);
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+  log_waiting(solver.net(), took.count());
+  log_skipped(solver.net());
+  for (int i = 0; i < solver.test_nets(); ++i) {
+    log_skipped(solver.test_net(i), fmt::format("Test net #{}, ", i));
+  }
   return 0;
 }
 

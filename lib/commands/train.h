@@ -4,6 +4,7 @@
 #include <string>
 
 #include "commands/device_choice.h"
+#include "data/reader_options.h"
 #include "proto/fork_fields.h"
 
 namespace crema {
@@ -20,6 +21,7 @@ struct TrainOptions {
   std::string sigint_effect = "stop";
   std::string sighup_effect = "snapshot";
   Dialect dialect = Dialect::kDetect;
+  ReaderOptions reading;
 };
 
 /// Trains; 0 when done or stopped by a signal with its state saved.

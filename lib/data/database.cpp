@@ -11,6 +11,11 @@
 
 namespace crema {
 
+std::string_view DatabaseReader::value() {
+  locate(&stored_);
+  return load(key(), stored_, &buffer_);
+}
+
 std::unique_ptr<DatabaseReader> open_database(const std::string& path,
                                               caffe::DataParameter::DB backend) {
   if (backend == caffe::DataParameter::LMDB) return std::make_unique<LmdbReader>(path);

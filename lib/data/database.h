@@ -12,8 +12,14 @@
 
 namespace crema {
 
-/// Reads records in the byte order of their keys. Used by one thread at a time, but for path() and
-/// records().
+/// The value of a record that was found, here or still in the file.
+struct StoredValue {
+  std::string bytes;
+  std::uint64_t offset = 0, size = 0;  ///< with size > 0: where in the file, and bytes is void
+};
+
+/// Reads records in the byte order of their keys. Used by one thread at a time, but for path(),
+/// records() and load().
 class DatabaseReader {
  public:
   virtual ~DatabaseReader() = default;
@@ -31,13 +37,27 @@ class DatabaseReader {
   virtual void rewind() = 0;
   /// As `count` calls of next(), which must not reach the end; reads no values if that can be.
   virtual void skip(std::int64_t count) = 0;
+  /// To record `index`, from 0, which must be there. The first call goes once over all keys, or
+  /// over the pages that hold them; what it keeps is at most a key a record.
+  virtual void go_to(std::int64_t index) = 0;
 
   /// The present record's. Valid until the reader moves (`value` also until the next call of it).
   virtual std::string_view key() const = 0;
-  virtual std::string_view value() = 0;
+  std::string_view value();
+
+  /// The present record's value without reading what load() can read later.
+  virtual void locate(StoredValue* value) = 0;
+  /// The bytes of a located value; from any thread, whatever the reader does meanwhile. They lie in
+  /// `value` or in `buffer`. `key` is for messages.
+  virtual std::string_view load(std::string_view key, const StoredValue& value,
+                                std::string* buffer) const = 0;
 
  protected:
   DatabaseReader() = default;
+
+ private:
+  StoredValue stored_;
+  std::string buffer_;
 };
 
 /// The longest key, in bytes: what LMDB takes.

@@ -1,5 +1,6 @@
 #include "data/hdf5_rows.h"
 
+#include <algorithm>
 #include <vector>
 
 #include "base/error.h"
@@ -7,11 +8,10 @@
 
 namespace crema {
 
-Hdf5Rows::Hdf5Rows(const std::string& path, const std::string& name, bool random_access)
-    : path_(path), name_(name) {
+Hdf5Rows::Hdf5Rows(const std::string& path, const std::string& name) : path_(path), name_(name) {
   const Hdf5Lock lock;
   try {
-    open(random_access);
+    open();
   } catch (...) {
     // While the lock is held, which it no longer is when the members go.
     space_.reset();
@@ -28,12 +28,10 @@ Hdf5Rows::~Hdf5Rows() {
   file_.reset();
 }
 
-void Hdf5Rows::open(bool random_access) {
+void Hdf5Rows::open() {
   file_ = hdf5::open_file(path_);
   require(!name_.empty() && hdf5::exists(file_, name_), "{} has no dataset \"{}\"", path_, name_);
-  const hdf5::Handle access(H5Pcreate(H5P_DATASET_ACCESS), H5Pclose);
-  if (random_access) H5Pset_chunk_cache(access.id(), 12421, std::size_t{32} << 20, 0.75);
-  dataset_ = hdf5::Handle(H5Dopen2(file_.id(), name_.c_str(), access.id()), H5Dclose);
+  dataset_ = hdf5::Handle(H5Dopen2(file_.id(), name_.c_str(), H5P_DEFAULT), H5Dclose);
   if (!dataset_.valid()) fail("\"{}\" in {} is not a dataset: {}", name_, path_, hdf5::reason());
 
   const hdf5::Handle type(H5Dget_type(dataset_.id()), H5Tclose);
@@ -51,6 +49,13 @@ void Hdf5Rows::open(bool random_access) {
           path_);
   std::vector<hsize_t> dims(static_cast<std::size_t>(axes));
   H5Sget_simple_extent_dims(space_.id(), dims.data(), nullptr);
+  const hdf5::Handle layout(H5Dget_create_plist(dataset_.id()), H5Pclose);
+  if (H5Pget_layout(layout.id()) == H5D_CHUNKED) {
+    std::vector<hsize_t> chunk(dims.size());
+    if (H5Pget_chunk(layout.id(), axes, chunk.data()) == axes && chunk[0] > 0) {
+      chunk_rows_ = static_cast<std::int64_t>(std::min(chunk[0], std::max<hsize_t>(dims[0], 1)));
+    }
+  }
   with_context([&] { return fmt::format("dataset \"{}\" in {}", name_, path_); },
                [&] {
                  const Shape all(std::vector<std::int64_t>(dims.begin(), dims.end()));

@@ -1,9 +1,12 @@
 // "HDF5Data": rows of the datasets that are named like the tops, out of a list of files.
 //
-// One file is open at a time. Of each dataset a few megabytes of rows are in memory: the next ones,
-// or, when rows are shuffled, the whole dataset if it is small, else single rows.
+// One file is open at a time. Rows are read in blocks of a few megabytes, which the records of a
+// batch share. When rows are shuffled, a file that is small is one block; of a larger one the order
+// of blocks is drawn, and rows are shuffled among some blocks that follow each other in it: random
+// enough to train with, while the disk reads long pieces and memory stays bounded.
 #include <algorithm>
 #include <boost/filesystem.hpp>
+#include <cstring>
 #include <fstream>
 #include <optional>
 #include <sstream>
@@ -14,14 +17,16 @@
 #include "data/batch_source.h"
 #include "data/hdf5_rows.h"
 #include "data/permutation.h"
+#include "data/transform.h"
 #include "proto/file_kind.h"
 
 namespace crema {
 namespace {
 
-constexpr std::int64_t kSequentialBytes = std::int64_t{4} << 20;  ///< read at once
-constexpr std::int64_t kShuffledBytes = std::int64_t{64}
-                                        << 20;  ///< a file this small is held whole
+constexpr std::int64_t kBlockBytes = std::int64_t{2} << 20;  ///< read at once
+constexpr std::int64_t kBlocksTogether = 16;                 ///< shuffled with each other
+constexpr std::int64_t kShuffledBytes = kBlockBytes * kBlocksTogether;  ///< of a file in one block
+constexpr std::int64_t kMostBlockBytes = std::int64_t{64} << 20;        ///< for chunks of many rows
 
 std::vector<std::string> listed_files(const std::string& list) {
   // Only the beginning: it may be large.
@@ -39,42 +44,145 @@ std::vector<std::string> listed_files(const std::string& list) {
   return names;
 }
 
-class Hdf5Source : public BatchSource {
+/// The order in which one epoch takes the rows of one file.
+class RowOrder {
  public:
-  Hdf5Source(const std::string& list, std::vector<std::string> tops, bool shuffle,
-             std::uint64_t seed, const std::string& layer_name)
-      : list_(list),
-        files_(listed_files(list)),
-        tops_(std::move(tops)),
-        shuffle_(shuffle),
+  /// `block`: rows of a block. `random` and `epoch`: of the shuffling; without, the file's order.
+  RowOrder(std::int64_t rows, std::int64_t block) : rows_(rows), block_(block) {}
+  RowOrder(std::int64_t rows, std::int64_t block, const RandomStream& random, std::uint64_t epoch)
+      : rows_(rows), block_(block), random_(random), epoch_(epoch) {
+    if (block < rows) blocks_.emplace(random, epoch, blocks());
+    if (block >= rows) within_.emplace(random, epoch, rows);
+  }
+
+  /// The row at place `i`; quickest for places one after the other.
+  std::int64_t operator[](std::int64_t i) {
+    if (!random_) return i;
+    if (!blocks_) return (*within_)[i];
+    if (!within_ || i < begin_ || i >= end_) find_window(i);
+    std::int64_t row = (*within_)[i - begin_];
+    for (std::int64_t place = window_ * kBlocksTogether;; ++place) {
+      const std::int64_t size = size_of_place(place);
+      if (row < size) return (*blocks_)[place] * block_ + row;
+      row -= size;
+    }
+  }
+
+ private:
+  std::int64_t blocks() const { return (rows_ + block_ - 1) / block_; }
+  /// Rows of the block at a place of the drawn order; only the file's last one can be shorter.
+  std::int64_t size_of_place(std::int64_t place) const {
+    return std::min(block_, rows_ - (*blocks_)[place] * block_);
+  }
+
+  /// Windows are kBlocksTogether blocks that follow each other in the drawn order.
+  void find_window(std::int64_t i) {
+    if (!within_ || i < begin_) {
+      window_ = -1;
+      end_ = 0;
+    }
+    do {
+      begin_ = end_;
+      ++window_;
+      const std::int64_t first = window_ * kBlocksTogether;
+      for (std::int64_t place = first; place < std::min(first + kBlocksTogether, blocks());
+           ++place) {
+        end_ += size_of_place(place);
+      }
+    } while (i >= end_);
+    within_.emplace(*random_, (epoch_ << 32) + 1 + static_cast<std::uint64_t>(window_),
+                    end_ - begin_);
+  }
+
+  std::int64_t rows_, block_;
+  std::optional<RandomStream> random_;
+  std::uint64_t epoch_ = 0;
+  std::optional<Permutation> blocks_, within_;
+  std::int64_t window_ = -1, begin_ = 0, end_ = 0;
+};
+
+class Hdf5Source final : public BatchSource {
+ public:
+  Hdf5Source(const caffe::LayerParameter& layer, Transformer transformer, std::uint64_t seed)
+      : list_(layer.hdf5_data_param().source()),
+        files_(listed_files(list_)),
+        tops_(layer.top().begin(), layer.top().end()),
+        shuffle_(layer.hdf5_data_param().shuffle()),
+        transforming_(layer.has_transform_param()),
+        transformer_(std::move(transformer)),
         seed_(seed),
-        layer_name_(layer_name) {
+        layer_name_(layer.name()) {
     with_context([&] { return list_; }, [&] { measure(); });
+    if (transforming_) {
+      require(is_picture(),
+              "transform_param is for pictures, but a row of dataset \"{}\" is {}, not channels x "
+              "height x width",
+              tops_[0], row_shapes_[0].str());
+      with_context([&] { return fmt::format("{}: dataset \"{}\"", list_, tops_[0]); },
+                   [&] { item_shapes_[0] = transformer_.output_shape(row_shapes_[0]); });
+    }
   }
 
   const std::vector<Shape>& item_shapes() const override { return item_shapes_; }
   std::int64_t records() const override { return total_; }
 
+  void set_views(const Views& views) override {
+    require(is_picture(), "{}: a row of dataset \"{}\" is {}, no picture to take views of", list_,
+            tops_[0], row_shapes_[0].str());
+    transformer_.set_views(views);
+    transforming_ = true;
+    item_shapes_[0] = transformer_.output_shape(row_shapes_[0]);
+  }
+  int views() const override { return transformer_.views(); }
+
+  std::unique_ptr<Record> new_record() const override { return std::make_unique<RowRecord>(); }
+  std::unique_ptr<Workspace> new_workspace() const override {
+    return std::make_unique<RowWorkspace>();
+  }
+
   void seek(std::uint64_t position) override {
     const auto total = static_cast<std::uint64_t>(total_);
-    begin_epoch(position / total);
+    if (!epoch_ || *epoch_ != position / total) {
+      begin_epoch(position / total);
+      order_.reset();
+    }
     row_ = static_cast<std::int64_t>(position % total);
     for (place_ = 0; row_ >= file_rows_[file_at(place_)]; ++place_)
       row_ -= file_rows_[file_at(place_)];
-    close();
+    if (open_file_ && *open_file_ != file_at(place_)) close();
   }
 
-  void read(int count, const std::vector<float*>& tops, RecordOrigin* origins) override {
-    for (int i = 0; i < count; ++i, ++row_) {
-      while (row_ >= file_rows_[file_at(place_)]) next_file();
-      const std::size_t file = file_at(place_);
-      with_context([&] { return list_; }, [&] { open(file); });
-      const std::int64_t row = rows_order_ ? (*rows_order_)[row_] : row_;
-      origins[i].file = file;
-      origins[i].row = row;
-      for (std::size_t top = 0; top < tops.size(); ++top) {
-        const std::int64_t size = item_shapes_[top].count();
-        copy_row(&opened_[top], row, size, tops[top] + i * size);
+  void fetch(Record* fetched) override {
+    auto& record = *static_cast<RowRecord*>(fetched);
+    while (row_ >= file_rows_[file_at(place_)]) next_file();
+    const std::size_t file = file_at(place_);
+    with_context([&] { return list_; }, [&] { open(file); });
+    const std::int64_t row = (*order_)[row_];
+    record.origin.file = file;
+    record.origin.row = row;
+    record.block = block_of(row);
+    ++row_;
+  }
+
+  void finish(const Record& fetched, Workspace* workspace, ItemTarget* target) const override {
+    const auto& record = static_cast<const RowRecord&>(fetched);
+    const std::vector<float*>& tops = target->regular();
+    const std::int64_t row = record.origin.row - record.block->first;
+    for (std::size_t top = 0; top < tops.size(); ++top) {
+      const Shape& shape = row_shapes_[top];
+      const float* const from = record.block->tops[top].data() + row * shape.count();
+      if (top == 0 && transforming_) {
+        const ImageView image{shape[0], shape[1], shape[2], nullptr, from};
+        auto& work = *static_cast<RowWorkspace*>(workspace);
+        with_context(
+            [&] { return where(record.origin); },
+            [&] { transformer_.transform(image, record.position, &work.transforming, tops[0]); });
+        continue;
+      }
+      const auto count = static_cast<std::size_t>(shape.count());
+      for (int view = 0; view < views() && count > 0; ++view) {
+        std::memcpy(tops[top] + static_cast<std::size_t>(view) * count, from,
+                    count * sizeof(float));
       }
     }
   }
@@ -84,23 +192,29 @@ class Hdf5Source : public BatchSource {
   }
 
  private:
-  /// A top's dataset in the file that is open, and the rows of it that are in memory.
-  struct Opened {
-    Hdf5Rows rows;
-    std::int64_t capacity;
+  /// Rows of one file, by top.
+  struct Block {
     std::int64_t first = 0, count = 0;
-    std::vector<float> cache{};
+    std::vector<std::vector<float>> tops;
   };
+  struct RowRecord final : Record {
+    std::shared_ptr<const Block> block;
+  };
+  struct RowWorkspace final : Workspace {
+    Transformer::Workspace transforming;
+  };
+
+  bool is_picture() const { return row_shapes_[0].axes() == 3; }
 
   /// Opens every file once: shapes must agree before the first batch, not hours later.
   void measure() {
     for (const std::string& file : files_) {
       for (std::size_t top = 0; top < tops_.size(); ++top) {
         const Hdf5Rows rows(file, tops_[top]);
-        if (item_shapes_.size() == top) item_shapes_.push_back(rows.row_shape());
-        require(item_shapes_[top] == rows.row_shape(),
+        if (row_shapes_.size() == top) row_shapes_.push_back(rows.row_shape());
+        require(row_shapes_[top] == rows.row_shape(),
                 "rows of dataset \"{}\" are {} in {}, but {} in {}", tops_[top],
-                rows.row_shape().str(), file, item_shapes_[top].str(), files_[0]);
+                rows.row_shape().str(), file, row_shapes_[top].str(), files_[0]);
         if (top == 0) file_rows_.push_back(rows.rows());
         require(rows.rows() == file_rows_.back(),
                 "dataset \"{}\" in {} has {} rows, dataset \"{}\" has {}", tops_[top], file,
@@ -109,6 +223,10 @@ class Hdf5Source : public BatchSource {
       total_ += file_rows_.back();
     }
     require(total_ > 0, "the files hold no rows");
+    item_shapes_ = row_shapes_;
+    for (const Shape& shape : row_shapes_) {
+      row_bytes_ += shape.count() * static_cast<std::int64_t>(sizeof(float));
+    }
   }
 
   std::size_t file_at(std::size_t place) const {
@@ -129,83 +247,105 @@ class Hdf5Source : public BatchSource {
     close();
     if (++place_ < files_.size()) return;
     place_ = 0;
-    begin_epoch(epoch_ + 1);
+    begin_epoch(*epoch_ + 1);
   }
 
   void close() {
     open_file_.reset();
     opened_.clear();
+    blocks_.clear();
+    order_.reset();
   }
 
   void open(std::size_t file) {
-    if (open_file_ == file) return;
+    if (open_file_ == file && order_) return;
     close();
-    if (shuffle_) {
-      rows_order_.emplace(RandomStream(seed_, stream_id(layer_name_, 2 + file)), epoch_,
-                          file_rows_[file]);
-    }
+    std::int64_t chunk_rows = 1;
     for (std::size_t top = 0; top < tops_.size(); ++top) {
-      const std::int64_t row_bytes = std::max<std::int64_t>(item_shapes_[top].count() * 4, 1);
-      std::int64_t capacity = std::max<std::int64_t>(kSequentialBytes / row_bytes, 1);
-      if (shuffle_)
-        capacity = kShuffledBytes / row_bytes >= file_rows_[file] ? file_rows_[file] : 1;
-      opened_.push_back({Hdf5Rows(files_[file], tops_[top], shuffle_ && capacity == 1), capacity});
-      const Hdf5Rows& rows = opened_.back().rows;
-      require(rows.rows() == file_rows_[file] && rows.row_shape() == item_shapes_[top],
+      const Hdf5Rows& rows = opened_.emplace_back(files_[file], tops_[top]);
+      require(rows.rows() == file_rows_[file] && rows.row_shape() == row_shapes_[top],
               "dataset \"{}\" in {} has changed since the net was built", tops_[top], files_[file]);
+      chunk_rows = std::max(chunk_rows, rows.chunk_rows());
+    }
+    block_rows_ = rows_of_a_block(file_rows_[file], chunk_rows);
+    if (shuffle_) {
+      order_.emplace(file_rows_[file], block_rows_,
+                     RandomStream(seed_, stream_id(layer_name_, 2 + file)), *epoch_);
+    } else {
+      order_.emplace(file_rows_[file], block_rows_);
     }
     open_file_ = file;
   }
 
-  static void copy_row(Opened* from, std::int64_t row, std::int64_t size, float* out) {
-    if (from->capacity == 1) {
-      from->rows.read(row, 1, out);
-      return;
+  /// Whole chunks, since a chunk is read, and unpacked, for any row of it.
+  std::int64_t rows_of_a_block(std::int64_t rows, std::int64_t chunk_rows) const {
+    const std::int64_t row_bytes = std::max<std::int64_t>(row_bytes_, 1);
+    if (shuffle_ && rows <= kShuffledBytes / row_bytes) return rows;
+    const std::int64_t wanted = std::max<std::int64_t>(kBlockBytes / row_bytes, 1);
+    const std::int64_t whole = (wanted + chunk_rows - 1) / chunk_rows * chunk_rows;
+    return std::max(std::min(whole, std::max(kMostBlockBytes / row_bytes, wanted)),
+                    std::int64_t{1});
+  }
+
+  /// The block that holds a row, read if it is not there.
+  std::shared_ptr<const Block> block_of(std::int64_t row) {
+    const std::int64_t first = row / block_rows_ * block_rows_;
+    const auto found = std::find_if(blocks_.begin(), blocks_.end(),
+                                    [&](const auto& block) { return block->first == first; });
+    if (found != blocks_.end()) {
+      // The one in use last comes first.
+      std::rotate(blocks_.begin(), found, found + 1);
+      return blocks_.front();
     }
-    if (row < from->first || row >= from->first + from->count) {
-      // All of it when it is shuffled: capacity is then the whole file.
-      from->first = from->capacity == from->rows.rows() ? 0 : row;
-      from->count = std::min(from->capacity, from->rows.rows() - from->first);
-      from->cache.resize(static_cast<std::size_t>(from->count * size));
-      from->rows.read(from->first, from->count, from->cache.data());
+    auto block = std::make_shared<Block>();
+    block->first = first;
+    block->count = std::min(block_rows_, opened_.front().rows() - first);
+    for (std::size_t top = 0; top < tops_.size(); ++top) {
+      block->tops.emplace_back(static_cast<std::size_t>(block->count * row_shapes_[top].count()));
+      opened_[top].read(first, block->count, block->tops.back().data());
     }
-    const auto begin = from->cache.begin() + (row - from->first) * size;
-    std::copy(begin, begin + size, out);
+    blocks_.insert(blocks_.begin(), block);
+    const auto kept = static_cast<std::size_t>(shuffle_ ? kBlocksTogether : 1);
+    if (blocks_.size() > kept) blocks_.pop_back();
+    return block;
   }
 
   const std::string list_;
   const std::vector<std::string> files_, tops_;
   const bool shuffle_;
+  bool transforming_;
+  Transformer transformer_;
   const std::uint64_t seed_;
   const std::string layer_name_;
 
-  std::vector<Shape> item_shapes_;
+  std::vector<Shape> row_shapes_, item_shapes_;
+  std::int64_t row_bytes_ = 0;           ///< as floats, all tops
   std::vector<std::int64_t> file_rows_;  ///< by file
   std::int64_t total_ = 0;
 
-  std::uint64_t epoch_ = 0;
-  std::optional<Permutation> files_order_, rows_order_;
+  std::optional<std::uint64_t> epoch_;
+  std::optional<Permutation> files_order_;
   std::size_t place_ = 0;  ///< in the epoch's order of files
   std::int64_t row_ = 0;   ///< in the order of the file's rows
   std::optional<std::size_t> open_file_;
-  std::vector<Opened> opened_;  ///< by top
+  std::vector<Hdf5Rows> opened_;  ///< by top
+  std::optional<RowOrder> order_;
+  std::int64_t block_rows_ = 1;
+  std::vector<std::shared_ptr<const Block>> blocks_;
 };
 
 }  // namespace
 
-std::unique_ptr<BatchReader> open_hdf5(const caffe::LayerParameter& layer, std::uint64_t seed) {
+std::unique_ptr<BatchReader> open_hdf5(const caffe::LayerParameter& layer, caffe::Phase phase,
+                                       std::uint64_t seed, const ReaderOptions& reading) {
   const caffe::HDF5DataParameter& param = layer.hdf5_data_param();
-  require(!layer.has_transform_param(),
-          "transform_param has no effect on HDF5 data: transform the values in the file, or with "
-          "layers behind this one");
   require(layer.top_size() > 0, "an HDF5Data layer needs a top for each dataset, it has none");
   require(!param.source().empty(), "hdf5_data_param has no source");
-  const int batch_size = positive_int(param.batch_size(), "hdf5_data_param.batch_size");
-  return read_ahead(
-      std::make_unique<Hdf5Source>(param.source(),
-                                   std::vector<std::string>(layer.top().begin(), layer.top().end()),
-                                   param.shuffle(), seed, layer.name()),
-      batch_size, 0);
+  ReadAheadOptions options;
+  options.batch_size = positive_int(param.batch_size(), "hdf5_data_param.batch_size");
+  options.reading = reading;
+  Transformer transformer(layer.transform_param(), phase, seed, layer.name());
+  return read_ahead(std::make_unique<Hdf5Source>(layer, std::move(transformer), seed), options);
 }
 
 }  // namespace crema

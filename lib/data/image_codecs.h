@@ -1,7 +1,8 @@
 // What the library of picture codecs (lib/codecs) offers, and how to get hold of it.
 //
-// It is opened when the first picture is decoded, since OpenCV's codecs bring 140 shared objects
-// and 120 ms to every process that links them, and most runs read none.
+// It is opened when the first picture that is no JPEG is decoded, or one is resized or encoded,
+// since OpenCV's codecs bring 140 shared objects and 120 ms to every process that links them, and
+// most runs need none.
 #pragma once
 
 #include <cstdint>

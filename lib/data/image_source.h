@@ -1,8 +1,9 @@
 // What the sources of whole pictures (data bases, image lists) have in common: decode, check,
-// transform, label.
+// transform, labels.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -16,47 +17,43 @@ namespace crema {
 class ImageSource : public BatchSource {
  public:
   const std::vector<Shape>& item_shapes() const final { return item_shapes_; }
-  bool shapes_vary() const final { return varying_; }
-  std::vector<Shape> next_shapes() final;
-  void seek(std::uint64_t position) final;
-  void read(int count, const std::vector<float*>& tops, RecordOrigin* origins) final;
+  Shape first_seen() const final { return first_.shape(); }
+  bool shapes_vary() const final { return !fixed_size_ && !transformer_.fixes_size(); }
+  void set_views(const Views& views) final;
+  int views() const final { return transformer_.views(); }
+  std::unique_ptr<Workspace> new_workspace() const override;
+  void finish(const Record& record, Workspace* workspace, ItemTarget* target) const final;
 
  protected:
-  /// A picture as it is before transformation. Valid until the next one is loaded.
-  struct Record {
-    ImageView image;
-    float label = 0;
-    RecordOrigin origin;
+  /// A source derives its own from it if it needs more.
+  struct PictureWorkspace : Workspace {
+    ImageView image;            ///< before transformation; what load() finds
+    std::vector<float> labels;  ///< at least one
+    Image decoded;
+    Transformer::Workspace transforming;
   };
 
-  /// `fixed_size`: pictures have one size whatever the transformation.
-  ImageSource(Transformer transformer, bool labels, bool fixed_size);
+  /// `label_tops`: 0; 1 for all labels of a record together; n for n of one each. `fixed_size`:
+  /// pictures have one size whatever the transformation.
+  ImageSource(Transformer transformer, int label_tops, bool fixed_size);
 
-  /// Learns the shapes from the first record. To be called at the end of the constructor.
-  void measure();
+  /// Learns the shapes from the first record; from the first good one, when broken ones are left
+  /// out. To be called at the end of the constructor.
+  void measure(const ReaderOptions& reading);
 
   const Transformer& transformer() const { return transformer_; }
 
  private:
-  /// The next load() is that of this record, counted from the beginning of the run.
-  virtual void go_to(std::uint64_t position) = 0;
-  /// The next record. Errors name it.
-  virtual void load(Record* record) = 0;
-  /// The context of an error in a record.
-  virtual std::string where(const RecordOrigin& origin) const = 0;
+  /// Finds the picture and the labels of a record. User errors name it.
+  virtual void load(const Record& record, PictureWorkspace* workspace) const = 0;
 
-  /// The next record, unless it is there already because its shape was asked for.
-  void load_once();
-  void check(const Shape& shape) const;
+  void measure(const Record& record, PictureWorkspace* workspace);
 
-  const Transformer transformer_;
-  const bool labels_, varying_;
-  Transformer::Workspace workspace_;
-  Record record_;
-  bool loaded_ = false;
-  std::uint64_t ordinal_ = 0;  ///< of record_
-  Shape image_shape_;          ///< of the picture that gave the batch its shape
-  Shape item_shape_;           ///< the same, transformed
+  Transformer transformer_;
+  const int label_tops_;
+  const bool fixed_size_;
+  ImageView first_;  ///< of the first picture: its sizes
+  std::size_t label_count_ = 0;
   std::vector<Shape> item_shapes_;
 };
 

@@ -12,6 +12,7 @@
 #include <boost/filesystem.hpp>
 #include <mutex>
 #include <optional>
+#include <vector>
 
 namespace crema {
 namespace {
@@ -93,8 +94,31 @@ class LevelDbReader final : public DatabaseReader {
     for (; count > 0; --count) next();
   }
 
+  void go_to(std::int64_t index) override {
+    if (keys_.empty()) {
+      const std::unique_ptr<leveldb::Iterator> cursor(db_->NewIterator(read_options()));
+      for (cursor->SeekToFirst(); cursor->Valid(); cursor->Next()) {
+        keys_.push_back(cursor->key().ToString());
+      }
+      check(*cursor);
+    }
+    CREMA_ASSERT(index >= 0 && static_cast<std::size_t>(index) < keys_.size());
+    cursor_->Seek(keys_[static_cast<std::size_t>(index)]);
+    check(*cursor_);
+    CREMA_ASSERT(cursor_->Valid());
+    started_ = true;
+  }
+
   std::string_view key() const override { return view(cursor_->key()); }
-  std::string_view value() override { return view(cursor_->value()); }
+
+  void locate(StoredValue* value) override {
+    value->size = 0;
+    value->bytes.assign(view(cursor_->value()));
+  }
+  std::string_view load(std::string_view /*key*/, const StoredValue& value,
+                        std::string* /*buffer*/) const override {
+    return value.bytes;
+  }
 
  private:
   static std::string_view view(const leveldb::Slice& slice) { return {slice.data(), slice.size()}; }
@@ -107,6 +131,7 @@ class LevelDbReader final : public DatabaseReader {
   std::string path_;
   std::unique_ptr<leveldb::DB> db_;
   std::unique_ptr<leveldb::Iterator> cursor_;
+  std::vector<std::string> keys_;  ///< once go_to() was called
   bool started_ = false;
   mutable std::mutex mutex_;
   mutable std::optional<std::int64_t> records_;

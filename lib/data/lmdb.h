@@ -44,9 +44,12 @@ class LmdbReader final : public DatabaseReader {
   bool next() override;
   void rewind() override;
   void skip(std::int64_t count) override;
+  void go_to(std::int64_t index) override;
 
   std::string_view key() const override;
-  std::string_view value() override;
+  void locate(StoredValue* value) override;
+  std::string_view load(std::string_view key, const StoredValue& value,
+                        std::string* buffer) const override;
 
  private:
   /// A page on the way from the root to the present leaf, and the node taken there.
@@ -63,16 +66,25 @@ class LmdbReader final : public DatabaseReader {
     std::string_view key;
   };
 
+  /// A leaf page and the place of its first record.
+  struct Leaf {
+    std::uint64_t page;
+    std::int64_t first;
+  };
+
   void open();
   void read_meta();
   std::uint64_t newest_transaction() const;
   void read_at(std::uint64_t offset, void* to, std::size_t size) const;
   void check_pages(std::uint64_t first, std::uint64_t count, const Node* leaf_node) const;
   std::uint64_t overflow_page(const Node& node) const;
+  void read_page(std::uint64_t number, unsigned char* to);
   void load(std::uint64_t number, std::size_t level);
   void descend(std::uint64_t number, std::size_t level);
   bool next_leaf();
+  void index_leaves();
   void check_unchanged() const;
+  void check_now_and_then();
   Node node(std::size_t level, int index) const;
   [[noreturn]] void damaged(const std::string& what) const;
 
@@ -84,8 +96,13 @@ class LmdbReader final : public DatabaseReader {
   std::int64_t seen_ = 0;  ///< records stepped onto since the beginning
   std::vector<Level> levels_;
   int leaves_until_check_ = 0;
+  std::uint64_t last_read_ = 0;                      ///< page
+  std::uint64_t ahead_first_ = 0, ahead_count_ = 0;  ///< pages in ahead_
+  std::vector<unsigned char> ahead_;
   bool started_ = false;
-  std::vector<unsigned char> value_;
+  std::vector<Leaf> leaves_;  ///< all of them, in order, once go_to() was called
+  std::size_t leaf_ = 0;      ///< the present one among them …
+  bool by_index_ = false;     ///< … if go_to() led to it; the pages above it are others then
 };
 
 /// Makes a new environment. Nothing is left under `path` unless finish() succeeds.

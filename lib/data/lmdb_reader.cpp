@@ -240,12 +240,33 @@ void LmdbReader::check_pages(std::uint64_t first, std::uint64_t count,
        as_tried(path_), last_page_ + 1, file_pages_, what, first);
 }
 
+/// Leaves that were written one after the other mostly lie so; once two do, the next ones are read
+/// with them, since a call for each costs more than reading it.
+void LmdbReader::read_page(std::uint64_t number, unsigned char* to) {
+  constexpr std::uint64_t kTogether = 16;
+  const bool follows = number == last_read_ + 1;
+  last_read_ = number;
+  if (number < ahead_first_ || number >= ahead_first_ + ahead_count_) {
+    if (!follows) {
+      read_at(number * page_size_, to, page_size_);
+      return;
+    }
+    ahead_count_ = 0;
+    const std::uint64_t count = std::min(kTogether, file_pages_ - number);
+    ahead_.resize(count * page_size_);
+    read_at(number * page_size_, ahead_.data(), ahead_.size());
+    ahead_first_ = number;
+    ahead_count_ = count;
+  }
+  std::memcpy(to, ahead_.data() + (number - ahead_first_) * page_size_, page_size_);
+}
+
 /// Reads page `number` into the stack, which has to be a leaf at the last level and a branch above.
 void LmdbReader::load(std::uint64_t number, std::size_t level) {
   check_pages(number, 1, nullptr);
   Level& at = levels_[level];
   at.page.resize(page_size_);
-  read_at(number * page_size_, at.page.data(), page_size_);
+  read_page(number, at.page.data());
   const unsigned char* page = at.page.data();
   const unsigned flags = get<std::uint16_t>(page + 10);
   const unsigned wanted = level + 1 == levels_.size() ? kLeafPage : kBranchPage;
@@ -290,14 +311,22 @@ LmdbReader::Node LmdbReader::node(std::size_t level, int index) const {
 void LmdbReader::descend(std::uint64_t number, std::size_t level) {
   load(number, level);
   for (; level + 1 < levels_.size(); ++level) load(node(level, 0).child, level + 1);
-  if (--leaves_until_check_ <= 0) {
-    check_unchanged();
-    leaves_until_check_ = 32;  // seldom enough to cost nothing
-  }
+  check_now_and_then();
+}
+
+void LmdbReader::check_now_and_then() {
+  if (--leaves_until_check_ > 0) return;
+  check_unchanged();
+  leaves_until_check_ = 32;  // seldom enough to cost nothing
 }
 
 /// Steps to the next leaf page; false after the last.
 bool LmdbReader::next_leaf() {
+  if (by_index_) {
+    if (leaf_ + 1 == leaves_.size()) return false;
+    load(leaves_[++leaf_].page, levels_.size() - 1);
+    return true;
+  }
   std::size_t level = levels_.size() - 1;
   while (level > 0) {
     Level& parent = levels_[--level];
@@ -316,6 +345,7 @@ bool LmdbReader::next() {
   const bool first = !std::exchange(started_, false);
   if (first) {
     seen_ = 0;
+    by_index_ = false;
     descend(root_, 0);
   } else if (++levels_.back().index >= levels_.back().count && !next_leaf()) {
     if (seen_ != entries_) {
@@ -345,6 +375,40 @@ void LmdbReader::skip(std::int64_t count) {
   }
 }
 
+void LmdbReader::index_leaves() {
+  rewind();
+  std::int64_t seen = 0;
+  for (bool more = next(); more; more = next_leaf()) {
+    leaves_.push_back({get<std::uint64_t>(levels_.back().page.data()), seen});
+    seen += levels_.back().count;
+  }
+  if (seen != entries_) {
+    leaves_.clear();
+    damaged(fmt::format("it holds {} records where its header speaks of {}", seen, entries_));
+  }
+}
+
+void LmdbReader::go_to(std::int64_t index) {
+  CREMA_ASSERT(index >= 0 && index < entries_);
+  if (leaves_.empty()) index_leaves();
+  const auto after =
+      std::upper_bound(leaves_.begin(), leaves_.end(), index,
+                       [](std::int64_t i, const Leaf& leaf) { return i < leaf.first; });
+  const auto wanted = static_cast<std::size_t>(after - leaves_.begin()) - 1;
+  if (!started_ || !by_index_ || leaf_ != wanted) {
+    started_ = false;
+    load(leaves_[wanted].page, levels_.size() - 1);
+    leaf_ = wanted;
+    by_index_ = true;
+    check_now_and_then();
+  }
+  Level& leaf = levels_.back();
+  leaf.index = static_cast<int>(index - leaves_[wanted].first);
+  if (leaf.index >= leaf.count) damaged("its pages hold fewer records than before");
+  seen_ = index + 1;
+  started_ = true;
+}
+
 /// The first page of a leaf node's data that lies in pages of its own, checked; 0 for other nodes.
 std::uint64_t LmdbReader::overflow_page(const Node& node) const {
   if (!(node.flags & kBigData)) return 0;
@@ -359,26 +423,35 @@ std::string_view LmdbReader::key() const {
   return node(levels_.size() - 1, levels_.back().index).key;
 }
 
-std::string_view LmdbReader::value() {
+void LmdbReader::locate(StoredValue* value) {
   CREMA_ASSERT(started_);
   const Level& leaf = levels_.back();
   const Node at = node(levels_.size() - 1, leaf.index);
-  const unsigned char* data = leaf.page.data() + at.offset;
   if (at.flags & (kSubData | kDuplicates)) {
     fail("LMDB {}: {} is a data base of its own (a named one), not a record", path_,
          record_name(at.key));
   }
-  if (!(at.flags & kBigData)) return {reinterpret_cast<const char*>(data), at.data_size};
-
-  const std::uint64_t number = overflow_page(at);
-  const std::uint64_t bytes = kPageHeader + at.data_size;
-  value_.resize(bytes);
-  read_at(number * page_size_, value_.data(), bytes);
-  if (get<std::uint64_t>(value_.data()) != number ||
-      (get<std::uint16_t>(value_.data() + 10) & kPageKind) != kOverflowPage) {
-    damaged(fmt::format("page {} does not hold the data of {}", number, record_name(at.key)));
+  if (at.flags & kBigData) {
+    value->offset = overflow_page(at) * page_size_;
+    value->size = at.data_size;
+    return;
   }
-  return {reinterpret_cast<const char*>(value_.data()) + kPageHeader, at.data_size};
+  value->size = 0;
+  value->bytes.assign(reinterpret_cast<const char*>(leaf.page.data() + at.offset), at.data_size);
+}
+
+std::string_view LmdbReader::load(std::string_view key, const StoredValue& value,
+                                  std::string* buffer) const {
+  if (value.size == 0) return value.bytes;
+  buffer->resize(kPageHeader + value.size);
+  read_at(value.offset, buffer->data(), buffer->size());
+  const auto* const page = reinterpret_cast<const unsigned char*>(buffer->data());
+  const std::uint64_t number = value.offset / page_size_;
+  if (get<std::uint64_t>(page) != number ||
+      (get<std::uint16_t>(page + 10) & kPageKind) != kOverflowPage) {
+    damaged(fmt::format("page {} does not hold the data of {}", number, record_name(key)));
+  }
+  return std::string_view(*buffer).substr(kPageHeader);
 }
 
 }  // namespace crema

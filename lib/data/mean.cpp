@@ -1,10 +1,14 @@
 #include "data/mean.h"
 
+#include <algorithm>
+#include <cmath>
+#include <memory>
 #include <numeric>
+#include <string>
+#include <utility>
 
 #include "base/error.h"
-#include "data/datum.h"
-#include "data/record_name.h"
+#include "data/image.h"
 #include "proto/blobs.h"
 #include "proto/io.h"
 
@@ -19,9 +23,52 @@ Shape image_shape(const Shape& stored) {
   return Shape({dims.end() - 3, dims.end()});
 }
 
+/// Sums of the pictures of a block. Those of bytes are whole numbers, far from the end of theirs.
+struct Sums final : BlockResult {
+  std::vector<std::uint32_t> bytes;
+  std::vector<double> floats;
+  std::int64_t images = 0;
+};
+
+void add(const ImageView& image, Sums* sums) {
+  const auto count = static_cast<std::size_t>(image.shape().count());
+  if (image.bytes) {
+    sums->bytes.resize(count);
+    for (std::size_t i = 0; i < count; ++i) sums->bytes[i] += image.bytes[i];
+  } else {
+    require(
+        std::all_of(image.floats, image.floats + count, [](float v) { return std::isfinite(v); }),
+        "the image holds values that are no finite numbers");
+    sums->floats.resize(count);
+    for (std::size_t i = 0; i < count; ++i) sums->floats[i] += static_cast<double>(image.floats[i]);
+  }
+  ++sums->images;
+}
+
 template <class Value>
-void add(const Value* values, std::vector<double>* sums) {
-  for (std::size_t i = 0; i < sums->size(); ++i) (*sums)[i] += static_cast<double>(values[i]);
+void add(const std::vector<Value>& values, std::vector<double>* sums) {
+  for (std::size_t i = 0; i < values.size(); ++i) (*sums)[i] += static_cast<double>(values[i]);
+}
+
+/// The shape of the first record (the first good one, if others are left out).
+Shape first_shape(RecordStream* records, bool skip_bad_records) {
+  PackedRecord packed;
+  Record record;
+  std::string first_problem;
+  std::int64_t bad = 0;
+  records->rewind();
+  while (records->next(&packed)) {
+    try {
+      records->unpack(packed, &record);
+      records->decode(packed, &record);
+      records->rewind();
+      return record.image.shape();
+    } catch (const Error& error) {
+      if (!skip_bad_records || error.kind() != ErrorKind::kUser) throw;
+      if (bad++ == 0) first_problem = error.what();
+    }
+  }
+  fail("none of the {} records can be read; the first one: {}", bad, first_problem);
 }
 
 }  // namespace
@@ -59,41 +106,43 @@ void write_mean(const MeanImage& mean, const std::string& path) {
   write_binary(blob, path);
 }
 
-MeanImage compute_mean(DatabaseReader* records, const std::function<void(std::int64_t)>& progress) {
-  MeanImage mean;
-  std::vector<double> sums;
-  caffe::Datum datum;
-  Image decoded;
-  std::int64_t count = 0;
-  records->rewind();
-  while (records->next()) {
-    const std::string_view value = records->value();
-    with_context([&] { return records->path(); },
+ComputedMean compute_mean(RecordStream* records, const MeanOptions& options) {
+  ComputedMean result;
+  const Shape shape = first_shape(records, options.skip_bad_records);
+  std::vector<double> sums(static_cast<std::size_t>(shape.count()));
+
+  BlockWork work;
+  work.begin = [] { return std::make_unique<Sums>(); };
+  work.visit = [&](const PackedRecord& packed, Record* record, BlockResult* block) {
+    records->decode(packed, record);
+    with_context([&] { return records->where(packed); },
                  [&] {
-                   parse_datum(records->key(), value, &datum);
-                   with_context(
-                       [&] { return record_name(records->key()); },
-                       [&] {
-                         const ImageView image = image_of(datum, Decode::kAsIs, &decoded);
-                         if (count == 0) {
-                           mean.shape = image.shape();
-                           sums.resize(static_cast<std::size_t>(mean.shape.count()));
-                         }
-                         require(image.shape() == mean.shape,
-                                 "the image is {}, but the first one is {}; a mean needs images of "
-                                 "one size{}",
-                                 image.shape().str(), mean.shape.str(),
-                                 channels_first_hint(image.shape()));
-                         image.bytes ? add(image.bytes, &sums) : add(image.floats, &sums);
-                       });
+                   const Shape found = record->image.shape();
+                   require(found == shape,
+                           "the image is {}, but the first one is {}; a mean needs images of one "
+                           "size{}",
+                           found.str(), shape.str(), channels_first_hint(found));
+                   add(record->image, static_cast<Sums*>(block));
                  });
-    ++count;
-    if (progress) progress(count);
-  }
+  };
+  work.join = [&](std::unique_ptr<BlockResult> block) {
+    const auto& found = static_cast<const Sums&>(*block);
+    if (!block->broken.empty() && !options.skip_bad_records) fail("{}", block->broken[0].why);
+    for (BrokenRecord& broken : block->broken) result.skipped.push_back(std::move(broken));
+    add(found.bytes, &sums);
+    add(found.floats, &sums);
+    result.records += found.images;
+  };
+  BlockOptions blocks;
+  blocks.threads = options.threads;
+  blocks.progress = options.progress;
+  for_each_block(records, blocks, work);
+
+  result.mean.shape = shape;
   for (const double sum : sums) {
-    mean.values.push_back(static_cast<float>(sum / static_cast<double>(count)));
+    result.mean.values.push_back(static_cast<float>(sum / static_cast<double>(result.records)));
   }
-  return mean;
+  return result;
 }
 
 }  // namespace crema

@@ -1,6 +1,8 @@
 // "WindowData": parts of images, foreground and background, drawn at random.
 #include <algorithm>
 #include <map>
+#include <memory>
+#include <mutex>
 #include <utility>
 
 #include "base/error.h"
@@ -38,35 +40,54 @@ class WindowSource final : public BatchSource {
   std::int64_t records() const override {
     return static_cast<std::int64_t>(foreground_.size() + background_.size());
   }
+  std::unique_ptr<Record> new_record() const override { return std::make_unique<WindowRecord>(); }
+  std::unique_ptr<Workspace> new_workspace() const override {
+    return std::make_unique<WindowWorkspace>();
+  }
+
   void seek(std::uint64_t position) override { ordinal_ = position; }
 
-  void read(int count, const std::vector<float*>& tops, RecordOrigin* origins) override {
-    const auto in_front = static_cast<int>(static_cast<float>(count) * param_.fg_fraction());
-    const std::int64_t size = item_shapes_[0].count();
-    for (int i = 0; i < count; ++i, ++ordinal_) {
-      const bool foreground = i >= count - in_front;
-      const std::vector<std::int64_t>& from = foreground ? foreground_ : background_;
-      require(!from.empty(), "{} has no {} windows (window_data_param.{}), but a batch needs some",
-              list_.path, foreground ? "foreground" : "background",
-              foreground ? "fg_threshold" : "bg_threshold");
-      const std::int64_t index =
-          from[random_.below(ordinal_, 0, static_cast<std::uint32_t>(from.size()))];
-      const bool mirror = mirror_ && random_.below(ordinal_, 1, 2) == 1;
-      const WindowList::Window& window = list_.windows[static_cast<std::size_t>(index)];
-      origins[i].row = index;
-      with_context([&] { return where(index); }, [&] { cut(window, mirror, tops[0] + i * size); });
-      tops[1][i] = foreground ? static_cast<float>(window.label) : 0;
-    }
+  void fetch(Record* fetched) override {
+    auto& record = *static_cast<WindowRecord*>(fetched);
+    const auto in_front = static_cast<int>(static_cast<float>(record.batch) * param_.fg_fraction());
+    record.foreground = record.index >= record.batch - in_front;
+    const std::vector<std::int64_t>& from = record.foreground ? foreground_ : background_;
+    require(!from.empty(), "{} has no {} windows (window_data_param.{}), but a batch needs some",
+            list_.path, record.foreground ? "foreground" : "background",
+            record.foreground ? "fg_threshold" : "bg_threshold");
+    record.origin.row = from[random_.below(ordinal_, 0, static_cast<std::uint32_t>(from.size()))];
+    record.mirror = mirror_ && random_.below(ordinal_, 1, 2) == 1;
+    ++ordinal_;
+  }
+
+  void finish(const Record& fetched, Workspace* workspace, ItemTarget* target) const override {
+    const auto& record = static_cast<const WindowRecord&>(fetched);
+    const std::int64_t index = record.origin.row;
+    const WindowList::Window& window = list_.windows[static_cast<std::size_t>(index)];
+    const std::vector<float*>& tops = target->regular();
+    with_context(
+        [&] { return where(record.origin); },
+        [&] { cut(window, record.mirror, static_cast<WindowWorkspace*>(workspace), tops[0]); });
+    tops[1][0] = record.foreground ? static_cast<float>(window.label) : 0;
   }
 
   std::string describe(const RecordOrigin& origin) const override {
     const WindowList::Window& window = list_.windows[static_cast<std::size_t>(origin.row)];
     return fmt::format("a window of {} ({})", list_.images[static_cast<std::size_t>(window.image)],
-                       where(origin.row));
+                       place_of(origin.row));
   }
+  std::string where(const RecordOrigin& origin) const override { return place_of(origin.row); }
 
  private:
-  std::string where(std::int64_t index) const {
+  struct WindowRecord final : Record {
+    bool foreground = false, mirror = false;
+  };
+  struct WindowWorkspace final : Workspace {
+    Image image;
+    std::vector<std::uint8_t> warped;
+  };
+
+  std::string place_of(std::int64_t index) const {
     return fmt::format("{}:{}", list_.path, list_.windows[static_cast<std::size_t>(index)].line);
   }
 
@@ -93,7 +114,7 @@ class WindowSource final : public BatchSource {
         require(window.label > 0,
                 "{}: the window overlaps by {:g}, so it is foreground, but its class is {}; "
                 "classes count from 1",
-                where(index), window.overlap, window.label);
+                place_of(index), window.overlap, window.label);
         foreground_.push_back(index);
       } else if (window.overlap < param_.bg_threshold()) {
         background_.push_back(index);
@@ -101,34 +122,44 @@ class WindowSource final : public BatchSource {
     }
   }
 
-  const Image& image_of(std::int64_t index) {
-    std::string path = param_.root_folder() + list_.images[static_cast<std::size_t>(index)];
+  void read(std::int64_t index, Image* image) const {
+    const std::string path = param_.root_folder() + list_.images[static_cast<std::size_t>(index)];
     if (!param_.cache_images()) {
-      read_image(path, Decode::kColor, &image_);
-      return image_;
+      read_image(path, Decode::kColor, image);
+      return;
     }
-    std::string& file = files_[index];
-    if (file.empty()) file = read_file(path);
-    with_context([&] { return path; }, [&] { decode_image(file, Decode::kColor, &image_); });
-    return image_;
+    const std::shared_ptr<const std::string> file = cached(index, path);
+    with_context([&] { return path; }, [&] { decode_image(*file, Decode::kColor, image); });
+  }
+
+  /// The bytes of an image's file, which is read once (or a few times, by threads that meet).
+  std::shared_ptr<const std::string> cached(std::int64_t index, const std::string& path) const {
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      if (const auto found = files_.find(index); found != files_.end()) return found->second;
+    }
+    auto file = std::make_shared<const std::string>(read_file(path));
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return files_.try_emplace(index, std::move(file)).first->second;
   }
 
   /// Writes one item. What lies outside of the image stays 0, without mean, as in Caffe.
-  void cut(const WindowList::Window& window, bool mirror, float* out) {
-    const Image& image = image_of(window.image);
+  void cut(const WindowList::Window& window, bool mirror, WindowWorkspace* work, float* out) const {
+    const Image& image = work->image;
+    read(window.image, &work->image);
     const WindowPlacement at = place_window(window, crop_, image.height, image.width, mirror);
     std::fill_n(out, item_shapes_[0].count(), 0.0f);
     if (at.width <= 0 || at.height <= 0) return;
-    warped_.resize(static_cast<std::size_t>(at.width * at.height));
+    work->warped.resize(static_cast<std::size_t>(at.width * at.height));
     for (std::int64_t c = 0; c < kChannels; ++c) {
       const std::uint8_t* const plane =
           image.bytes.data() + (c * image.height + at.y) * image.width + at.x;
       const std::string problem =
           image_codecs().resize(plane, {at.source_height, at.source_width, image.width},
-                                warped_.data(), {at.height, at.width, at.width});
+                                work->warped.data(), {at.height, at.width, at.width});
       require(problem.empty(), "cannot resize the window: {}", problem);
       for (std::int64_t y = 0; y < at.height; ++y) {
-        const std::uint8_t* const from = warped_.data() + y * at.width;
+        const std::uint8_t* const from = work->warped.data() + y * at.width;
         float* const to = out + (c * crop_.size + at.top + y) * crop_.size + at.left;
         for (std::int64_t x = 0; x < at.width; ++x) {
           const float value = from[mirror ? at.width - 1 - x : x];
@@ -159,14 +190,14 @@ class WindowSource final : public BatchSource {
   std::vector<Shape> item_shapes_;
   std::vector<std::int64_t> foreground_, background_;  ///< indices of windows
   std::uint64_t ordinal_ = 0;
-  std::map<std::int64_t, std::string> files_;  ///< of cache_images
-  Image image_;
-  std::vector<std::uint8_t> warped_;
+  mutable std::mutex mutex_;  ///< guards what follows
+  mutable std::map<std::int64_t, std::shared_ptr<const std::string>> files_;  ///< of cache_images
 };
 
 }  // namespace
 
-std::unique_ptr<BatchReader> open_windows(const caffe::LayerParameter& layer, std::uint64_t seed) {
+std::unique_ptr<BatchReader> open_windows(const caffe::LayerParameter& layer, std::uint64_t seed,
+                                          const ReaderOptions& reading) {
   const caffe::WindowDataParameter& param = layer.window_data_param();
   require(layer.top_size() == 2, "a WindowData layer has 2 tops (the pictures, the labels), not {}",
           layer.top_size());
@@ -182,8 +213,10 @@ std::unique_ptr<BatchReader> open_windows(const caffe::LayerParameter& layer, st
           param.context_pad(), crop);
   require(param.fg_fraction() >= 0 && param.fg_fraction() <= 1,
           "window_data_param.fg_fraction is {:g}; it can be 0 to 1", param.fg_fraction());
-  const int batch_size = positive_int(param.batch_size(), "window_data_param.batch_size");
-  return read_ahead(std::make_unique<WindowSource>(layer, seed), batch_size, 0);
+  ReadAheadOptions options;
+  options.batch_size = positive_int(param.batch_size(), "window_data_param.batch_size");
+  options.reading = reading;
+  return read_ahead(std::make_unique<WindowSource>(layer, seed), options);
 }
 
 }  // namespace crema

@@ -5,7 +5,9 @@
 // correct when fewer than top_k of the other classes have a score that is not below the label's:
 // ties count against the label, and a NaN is never correct. Positions with ignore_label do not
 // count; with none counted the accuracy is 0. A class without an item has 0. No gradient.
+#include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <vector>
 
 #include "base/error.h"
@@ -18,31 +20,36 @@ namespace {
 class AccuracyOp final : public Op {
  public:
   AccuracyOp(const ClassAxis& axis, const caffe::AccuracyParameter& p)
-      : axis_(axis), top_k_(p.top_k()) {
+      : axis_(axis),
+        top_k_(p.top_k()),
+        counted_(static_cast<std::size_t>(axis.classes)),
+        correct_(counted_) {
     if (p.has_ignore_label()) ignored_ = p.ignore_label();
   }
 
   void forward(const RunContext& run) override {
     const Labels labels(run, axis_.classes, ignored_);
     const float* scores = run.bottoms[0].read();
-    std::vector<std::int64_t> correct(static_cast<std::size_t>(axis_.classes));
-    std::vector<std::int64_t> counted = correct;
+    std::ranges::fill(counted_, 0);
+    std::ranges::fill(correct_, 0);
     for (std::int64_t o = 0; o < axis_.outer; ++o) {
       for (std::int64_t i = 0; i < axis_.inner; ++i) {
         const int label = labels.at(o * axis_.inner + i);
         if (label == Labels::kIgnored) continue;
         const auto index = static_cast<std::size_t>(label);
-        ++counted[index];
-        correct[index] += is_correct(scores + o * axis_.classes * axis_.inner + i, label);
+        ++counted_[index];
+        correct_[index] += is_correct(scores + o * axis_.classes * axis_.inner + i, label);
       }
     }
-    std::int64_t all_correct = 0, all_counted = 0;
-    for (std::size_t c = 0; c < correct.size(); ++c) {
-      all_correct += correct[c];
-      all_counted += counted[c];
-      if (run.tops.size() > 1) run.tops[1].write()[c] = share(correct[c], counted[c]);
+    for (std::size_t c = 0; run.tops.size() > 1 && c < correct_.size(); ++c) {
+      run.tops[1].write()[c] = share(correct_[c], counted_[c]);
     }
-    run.tops[0].write()[0] = share(all_correct, all_counted);
+    run.tops[0].write()[0] = share(sum(correct_), sum(counted_));
+  }
+
+  std::vector<double> mean_over(int top) const override {
+    if (top > 0) return {counted_.begin(), counted_.end()};
+    return {static_cast<double>(sum(counted_))};
   }
 
  private:
@@ -55,6 +62,9 @@ class AccuracyOp final : public Op {
     }
     return not_below < top_k_;
   }
+  static std::int64_t sum(const std::vector<std::int64_t>& counts) {
+    return std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
+  }
   static float share(std::int64_t part, std::int64_t whole) {
     return whole == 0 ? 0.0f
                       : static_cast<float>(static_cast<double>(part) / static_cast<double>(whole));
@@ -63,6 +73,8 @@ class AccuracyOp final : public Op {
   ClassAxis axis_;
   std::int64_t top_k_;
   std::optional<int> ignored_;
+  /// Items of each class in the last pass, and how many of them were correct.
+  std::vector<std::int64_t> counted_, correct_;
 };
 
 class AccuracyLayer final : public Layer {

@@ -12,7 +12,9 @@ class Hdf5DataLayer final : public ReaderLayer {
   using ReaderLayer::ReaderLayer;
 
  private:
-  std::unique_ptr<BatchReader> open() const override { return open_hdf5(definition(), seed()); }
+  std::unique_ptr<BatchReader> open() const override {
+    return open_hdf5(definition(), phase(), seed(), reading());
+  }
 };
 
 }  // namespace

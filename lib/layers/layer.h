@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "caffe.pb.h"
+#include "data/reader_options.h"
 #include "layers/op.h"
 #include "tensor/layout.h"
 #include "tensor/shape.h"
@@ -83,6 +84,10 @@ class Layer {
   void set_seed(std::uint64_t seed) { seed_ = seed; }
   std::uint64_t seed() const { return seed_; }
 
+  /// How the net's data layers read, set with the seed.
+  void set_reading(const ReaderOptions& reading) { reading_ = reading; }
+  const ReaderOptions& reading() const { return reading_; }
+
   /// Shapes, parameters and work; allocates no blob. The only place that knows Caffe's rounding:
   /// engines are given the output size. Errors are user errors; the caller adds the layer's name
   /// and place.
@@ -149,6 +154,7 @@ class Layer {
  private:
   caffe::LayerParameter definition_;
   std::uint64_t seed_ = 0;
+  ReaderOptions reading_;
 };
 
 /// A row of the table of layer types.

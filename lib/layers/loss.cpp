@@ -16,23 +16,25 @@ NormalizationMode normalization_mode(const caffe::LossParameter& loss,
   return loss.normalize() ? caffe::LossParameter::VALID : caffe::LossParameter::BATCH_SIZE;
 }
 
-double normalizer(NormalizationMode mode, std::int64_t outer, std::int64_t inner,
-                  std::int64_t valid) {
-  std::int64_t divisor = 1;
+std::vector<double> normalized_over(NormalizationMode mode, std::int64_t outer, std::int64_t inner,
+                                    std::int64_t valid) {
   switch (mode) {
     case caffe::LossParameter::FULL:
-      divisor = outer * inner;
-      break;
+      return {static_cast<double>(outer * inner)};
     case caffe::LossParameter::VALID:
-      divisor = valid;
-      break;
+      return {static_cast<double>(valid)};
     case caffe::LossParameter::BATCH_SIZE:
-      divisor = outer;
-      break;
+      return {static_cast<double>(outer)};
     case caffe::LossParameter::NONE:
       break;
   }
-  return static_cast<double>(std::max<std::int64_t>(divisor, 1));
+  return {};
+}
+
+double normalizer(NormalizationMode mode, std::int64_t outer, std::int64_t inner,
+                  std::int64_t valid) {
+  const std::vector<double> over = normalized_over(mode, outer, inner, valid);
+  return over.empty() ? 1 : std::max(over[0], 1.0);
 }
 
 void require_same_items(const std::vector<Shape>& bottoms) {

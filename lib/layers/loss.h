@@ -31,6 +31,11 @@ NormalizationMode normalization_mode(const caffe::LossParameter& loss, Normaliza
 double normalizer(NormalizationMode mode, std::int64_t outer, std::int64_t inner,
                   std::int64_t valid);
 
+/// What that divides by as Op::mean_over() has it, without the "at least 1": nothing for NONE,
+/// whose loss is a sum.
+std::vector<double> normalized_over(NormalizationMode mode, std::int64_t outer, std::int64_t inner,
+                                    std::int64_t valid);
+
 /// Bottoms 0 and 1 hold the same number of items (axis 0).
 void require_same_items(const std::vector<Shape>& bottoms);
 /// That, and bottom 1 holds nothing but one label an item.

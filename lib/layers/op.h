@@ -53,6 +53,10 @@ class Op {
   /// Called only when a gradient of a bottom or a parameter is wanted.
   virtual void backward(const RunContext& run);
 
+  /// After forward(): of how many things top `top` is the mean, for each of its elements (labels
+  /// that are not ignored, items of a class). Empty: of the records of the batch, or of nothing.
+  virtual std::vector<double> mean_over(int /*top*/) const { return {}; }
+
   std::size_t workspace_bytes() const { return workspace_bytes_; }
   std::size_t scratch_bytes() const { return scratch_bytes_; }
   /// Which implementation runs ("brgconv:avx512_core", "loop"), for describe-net --explain.

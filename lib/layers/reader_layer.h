@@ -43,7 +43,7 @@ class ReaderLayer : public Layer {
   Inference infer(const std::vector<Shape>&) const override {
     if (!reader_) reader_ = open();
     Inference inference;
-    inference.tops = reader_->shapes(reader_->batch_size());
+    inference.tops = reader_->shapes(reader_->items());
     return inference;
   }
 

@@ -53,6 +53,10 @@ class SigmoidCrossEntropyLossOp final : public Op {
     run.tops[0].write()[0] = static_cast<float>(sum(run.device, count_, term) / divisor());
   }
 
+  std::vector<double> mean_over(int) const override {
+    return normalized_over(mode_, items_, inner(), valid_);
+  }
+
   void backward(const RunContext& run) override {
     const Tensor& gradient = run.bottom_gradients[0];
     if (!run.top_gradients[0]) {
@@ -74,9 +78,8 @@ class SigmoidCrossEntropyLossOp final : public Op {
   }
 
  private:
-  double divisor() const {
-    return normalizer(mode_, items_, items_ > 0 ? count_ / items_ : 0, valid_);
-  }
+  std::int64_t inner() const { return items_ > 0 ? count_ / items_ : 0; }
+  double divisor() const { return normalizer(mode_, items_, inner(), valid_); }
 
   std::int64_t count_, items_;
   NormalizationMode mode_;

@@ -32,6 +32,11 @@ void SoftmaxLabelsOp::forward_labels(const RunContext& run) {
                   run.bottoms[0].read(), p);
 }
 
+std::vector<double> SoftmaxLabelsOp::mean_over(int top) const {
+  if (top > 0) return {};
+  return normalized_over(mode_, plain_.outer, plain_.inner, valid_);
+}
+
 const float* SoftmaxLabelsOp::probabilities(const RunContext& run) const {
   return run.tops.size() > 1 ? run.tops[1].read() : static_cast<const float*>(kept(run));
 }

@@ -18,6 +18,8 @@ class SoftmaxLabelsOp : public Op {
   SoftmaxLabelsOp(const PlanRequest& request, const ClassAxis& axis,
                   const caffe::LossParameter& loss);
 
+  std::vector<double> mean_over(int top) const final;
+
  protected:
   /// Computes what the others below give.
   void forward_labels(const RunContext& run);

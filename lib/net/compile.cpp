@@ -45,11 +45,14 @@ void replace_sources(caffe::NetParameter& net, const std::map<std::string, Shape
 }  // namespace
 
 Graph build_graph(const caffe::NetParameter& net, const caffe::NetState& state, std::uint64_t seed,
-                  const std::map<std::string, Shape>& input_shapes) {
+                  const std::map<std::string, Shape>& input_shapes, const ReaderOptions& reading) {
   FilteredNet filtered = filter(net, state);
   replace_sources(filtered.net, input_shapes);
   Graph graph = build(filtered, state);
-  for (Node& node : graph.nodes) node.layer->set_seed(seed);
+  for (Node& node : graph.nodes) {
+    node.layer->set_seed(seed);
+    node.layer->set_reading(reading);
+  }
   return graph;
 }
 

@@ -142,20 +142,31 @@ void Executor::adapt_to_data(int node_index) {
   const std::vector<Shape> tops = source.layer->actual_tops(contexts_[at(node_index)].bottoms);
   const auto planned = [&](int top) { return graph_.values[at(top)].shape; };
   if (std::ranges::equal(tops, source.tops, {}, {}, planned)) return;
-  infer_after(graph_, node_index, tops);
-  const auto grow = [&](std::map<int, Buffer>& grown, int n, std::size_t before, std::size_t now) {
-    const auto found = grown.find(n);
-    if (now > (found == grown.end() ? before : found->second.bytes())) {
-      grown[n] = Buffer(device_, now);
+  // Made beside what is there, which an error leaves as it was.
+  Graph next = graph_;
+  infer_after(next, node_index, tops);
+  std::vector<std::unique_ptr<Op>> ops(next.nodes.size());
+  std::map<int, Buffer> workspace, scratch;
+  const auto grow = [&](const std::map<int, Buffer>& before, std::size_t planned, int n,
+                        std::size_t wanted, std::map<int, Buffer>* grown) {
+    const auto found = before.find(n);
+    if (wanted > (found == before.end() ? planned : found->second.bytes())) {
+      (*grown)[n] = Buffer(device_, wanted);
     }
   };
-  for (int n = node_index; n < static_cast<int>(graph_.nodes.size()); ++n) {
-    std::unique_ptr<Op>& op = ops_[at(n)];
-    if (!op || graph_.nodes[at(n)].bottoms.empty()) continue;
-    op = plan_op(graph_, graph_.nodes[at(n)], device_);
-    grow(grown_workspace_, n, planned_memory_[at(n)].workspace, op->workspace_bytes());
-    grow(grown_scratch_, n, planned_memory_[at(n)].scratch, op->scratch_bytes());
+  for (int n = node_index; n < static_cast<int>(next.nodes.size()); ++n) {
+    if (!ops_[at(n)] || next.nodes[at(n)].bottoms.empty()) continue;
+    ops[at(n)] = plan_op(next, next.nodes[at(n)], device_);
+    const OpMemory& planned = planned_memory_[at(n)];
+    grow(grown_workspace_, planned.workspace, n, ops[at(n)]->workspace_bytes(), &workspace);
+    grow(grown_scratch_, planned.scratch, n, ops[at(n)]->scratch_bytes(), &scratch);
   }
+  graph_ = std::move(next);
+  for (std::size_t n = 0; n < ops.size(); ++n) {
+    if (ops[n]) ops_[n] = std::move(ops[n]);
+  }
+  for (auto& [n, buffer] : workspace) grown_workspace_[n] = std::move(buffer);
+  for (auto& [n, buffer] : scratch) grown_scratch_[n] = std::move(buffer);
   bind(arena_);
 }
 

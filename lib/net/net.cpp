@@ -16,7 +16,7 @@
 namespace crema {
 namespace {
 
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
+std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
 
 /// Plans kept, the one in use among them: nets whose images change size come back to the same few.
 constexpr std::size_t kCachedPlans = 8;
@@ -47,7 +47,7 @@ std::string largest_top(const Graph& graph) {
 struct Net::Impl {
   Impl(const caffe::NetParameter& definition, Device& the_device, const NetOptions& the_options)
       : device(the_device), options(the_options) {
-    built = build_graph(definition, options.state, options.seed, {});
+    built = build_graph(definition, options.state, options.seed, {}, options.reading);
     for (const std::string& blob : options.keep) {
       require(built.blobs.contains(blob), "the net has no blob \"{}\"{}", blob,
               did_you_mean(blob, blob_names()));
@@ -57,6 +57,7 @@ struct Net::Impl {
       for (const auto& [blob, value] : built.blobs) built.values[at(value)].keep = true;
     }
     replan(built);
+    check_skipping();
     for (const int output : built.outputs) output_names.push_back(built.values[at(output)].blob);
     std::sort(output_names.begin(), output_names.end());
   }
@@ -92,6 +93,19 @@ struct Net::Impl {
     if (former != nullptr && former != &wanted) keep_inputs(*former, wanted);
   }
 
+  /// Records of several data layers belong together: one without its fellows would shift all that
+  /// follow in its batch.
+  void check_skipping() const {
+    std::vector<std::string> names;
+    for (const Node& node : built.nodes) {
+      if (node.layer->reader() != nullptr) names.push_back(fmt::format("\"{}\"", node.name()));
+    }
+    require(!options.reading.skip_bad_records || names.size() < 2,
+            "the net has {} data layers ({}), whose records belong together: bad ones cannot be "
+            "left out (--skip_bad_records)",
+            names.size(), fmt::join(names, ", "));
+  }
+
   /// Plans for the shapes of the batches that come next, and sees to it that there are any.
   void follow_inputs() {
     for (const Node& node : built.nodes) {
@@ -99,8 +113,35 @@ struct Net::Impl {
       if (node.layer->must_be_filled()) check_filled(node);
     }
     if (!shapes_changed) return;
-    with_context("for the next batch, whose images have another size", [&] { replan(built); });
+    with_context(
+        [&] {
+          return "for the next batch, whose images have another size" + begin_of_next_batches();
+        },
+        [&] { replan(built); });
     shapes_changed = false;
+  }
+
+  /// ` (it begins with record "x" of y)`, as far as it can be told. For errors: it reads the batch.
+  std::string begin_of_next_batches() const {
+    std::vector<std::string> records;
+    for (const Node& node : built.nodes) {
+      BatchReader* const reader = node.layer->reader();
+      if (reader == nullptr) continue;
+      try {
+        std::vector<std::vector<float>> values;
+        std::vector<float*> tops;
+        for (const Shape& shape : reader->shapes(reader->items())) {
+          tops.push_back(values.emplace_back(at(shape.count())).data());
+        }
+        const std::uint64_t position = reader->position();
+        reader->read(tops);
+        records.push_back(reader->describe(0));
+        reader->seek(position);
+      } catch (const std::exception&) {  // What is wrong with the plan is what counts.
+        return "";
+      }
+    }
+    return fmt::format(" (it begins with {})", fmt::join(records, " and "));
   }
 
   void check_filled(const Node& node) const {
@@ -220,8 +261,8 @@ struct Net::Impl {
 
   int param_named(const std::string& layer, int index) const {
     const Node& node = node_named(layer);
-    require(index >= 0 && at(index) < node.params.size(), "layer \"{}\" has {} parameters, none {}",
-            layer, node.params.size(), index);
+    require(index >= 0 && at(index) < node.params.size(), "layer \"{}\" has {}, none {}", layer,
+            counted(static_cast<long long>(node.params.size()), "parameter"), index);
     return node.params[at(index)];
   }
 
@@ -313,6 +354,22 @@ std::vector<float> Net::read_blob(const std::string& blob) const {
   return read_plain(impl_->executor().data(value));
 }
 
+std::vector<double> Net::mean_over(const std::string& blob) const {
+  const Graph& graph = impl_->graph();
+  // Back through layers that hand their bottom on.
+  for (int value = impl_->value_named(blob);;) {
+    const Value& made = graph.values[at(value)];
+    if (made.producer < 0) return {};
+    const Node& node = graph.nodes[at(made.producer)];
+    if (!node.bottoms.empty() && (node.is_reorder || node.layer->is_view(made.producer_top))) {
+      value = node.bottoms[0];
+      continue;
+    }
+    const std::unique_ptr<Op>& op = impl_->executor().ops()[at(made.producer)];
+    return op ? op->mean_over(made.producer_top) : std::vector<double>();
+  }
+}
+
 void Net::write_blob(const std::string& blob, const std::vector<float>& values) {
   // The input itself, not what an in-place layer makes of it under the same name.
   for (const Node& node : impl_->built.nodes) {
@@ -321,8 +378,8 @@ void Net::write_blob(const std::string& blob, const std::vector<float>& values) 
       const Value& value = impl_->built.values[at(top)];
       if (value.blob != blob) continue;
       require(static_cast<std::int64_t>(values.size()) == value.shape.count(),
-              "input \"{}\" has shape {}, so it takes {} values, not {}", blob, value.shape.str(),
-              value.shape.count(), values.size());
+              "input \"{}\" has shape {}, so it takes {}, not {}", blob, value.shape.str(),
+              counted(value.shape.count(), "value"), values.size());
       write_plain(impl_->executor().data(top), values.data());
       impl_->filled[blob] = value.shape;
       return;
@@ -393,8 +450,8 @@ std::vector<std::vector<float>> Net::read_params(const std::string& layer) const
 void Net::write_param(const std::string& layer, int index, const std::vector<float>& values) {
   const Tensor& tensor = impl_->store->data(impl_->param_named(layer, index));
   require(static_cast<std::int64_t>(values.size()) == tensor.shape().count(),
-          "parameter {} of layer \"{}\" has shape {}, so it takes {} values, not {}", index, layer,
-          tensor.shape().str(), tensor.shape().count(), values.size());
+          "parameter {} of layer \"{}\" has shape {}, so it takes {}, not {}", index, layer,
+          tensor.shape().str(), counted(tensor.shape().count(), "value"), values.size());
   write_plain(tensor, values.data());
 }
 
@@ -402,7 +459,7 @@ std::vector<float> Net::read_param_gradient(const std::string& layer, int index)
   const int param = impl_->param_named(layer, index);
   const Tensor& gradient = impl_->store->gradient(param);
   if (!gradient || !impl_->store->written(param)) {
-    return std::vector<float>(at(static_cast<int>(impl_->built.params[at(param)].shape.count())));
+    return std::vector<float>(at(impl_->built.params[at(param)].shape.count()));
   }
   return read_plain(gradient);
 }

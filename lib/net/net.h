@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "caffe.pb.h"
+#include "data/reader_options.h"
 #include "net/graph.h"
 #include "net/net_observer.h"
 #include "proto/weights.h"
@@ -31,6 +32,8 @@ struct NetOptions {
   bool separate_layers = false;
   /// Seed of fillers, masks and data order.
   std::uint64_t seed = 0;
+  /// How its data layers read. To skip bad records is a user error with more than one.
+  ReaderOptions reading;
   /// Parameters are those of this net, by layer name, as far as it has the layer (a test net of a
   /// solver). It must outlive this one.
   const class Net* share_with = nullptr;
@@ -84,6 +87,9 @@ class Net {
   Shape shape(const std::string& blob) const;
   /// A blob's values in plain order. Fails when the blob is unknown (nearest name) or was not kept.
   std::vector<float> read_blob(const std::string& blob) const;
+  /// After forward(): of how many things each value of a blob is the mean, where its layer counts
+  /// them (see Op::mean_over), else empty.
+  std::vector<double> mean_over(const std::string& blob) const;
   void write_blob(const std::string& blob, const std::vector<float>& values);
   /// With expose_gradients.
   std::vector<float> read_gradient(const std::string& blob) const;

@@ -32,8 +32,8 @@ std::vector<float> initial_values(const Node& owner, const ParamNode& param, std
                                   const Device& device) {
   if (owner.definition.blobs_size() > 0) {
     require(param.index < owner.definition.blobs_size(),
-            "the definition holds {} blobs, but the layer has more parameters",
-            owner.definition.blobs_size());
+            "the definition holds {}, but the layer has more parameters",
+            counted(owner.definition.blobs_size(), "blob"));
     const caffe::BlobProto& blob = owner.definition.blobs(param.index);
     require(shape_fits(blob, param.shape),
             "blob {} of the definition has shape {}, the parameter {}", param.index,

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "base/text.h"
+
 namespace crema {
 
 namespace {
@@ -25,8 +27,9 @@ std::string misfit(const Graph& graph, const Node& node, const StoredLayer& stor
   }
   const std::size_t count = node.params.size();
   if (stored.blobs.size() > count || (stored.blobs.size() < count && !hdf5)) {
-    return fmt::format("the file holds {} blobs, the net's layer has {} parameters",
-                       stored.blobs.size(), count);
+    return fmt::format("the file holds {}, the net's layer has {}",
+                       counted(static_cast<long long>(stored.blobs.size()), "blob"),
+                       counted(static_cast<long long>(count), "parameter"));
   }
   for (std::size_t i = 0; i < count; ++i) {
     const ParamNode& param = graph.params[static_cast<std::size_t>(node.params[i])];

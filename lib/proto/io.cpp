@@ -107,7 +107,7 @@ caffe::NetParameter read_net(const std::string& path, std::vector<std::string>* 
     warn_of_transforms(net, options);
     upgrade_forks_of(&net, dialect == Dialect::kIntel, path, options, upgrades);
     if (const int widened = widen_raw_blobs(&net); widened > 0 && upgrades) {
-      upgrades->push_back(fmt::format("{} blobs in NVIDIA's raw form became floats", widened));
+      upgrades->push_back(counted(widened, "blob") + " in NVIDIA's raw form became floats");
     }
   });
   return net;

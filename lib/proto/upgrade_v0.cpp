@@ -287,8 +287,8 @@ void upgrade_v0(caffe::NetParameter* net, UpgradeNotes* notes) {
   for (V1& entry : *net->mutable_layers()) *upgraded.add_layers() = upgrade_layer(&entry, notes);
   net->Swap(&upgraded);
   if (notes) {
-    notes->push_back(fmt::format(
-        "{} layers of the V0 form (`layers {{ layer {{ … }} }}`) became V1", net->layers_size()));
+    notes->push_back(counted(net->layers_size(), "layer") +
+                     " of the V0 form (`layers { layer { … } }`) became V1");
   }
 }
 

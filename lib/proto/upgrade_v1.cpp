@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "proto/positions.h"
 #include "proto/upgrade.h"
 
@@ -212,8 +213,8 @@ void upgrade_v1(caffe::NetParameter* net, UpgradeNotes* notes) {
   for (V1& old : *net->mutable_layers()) upgrade_layer(&old, net->add_layer());
   net->clear_layers();
   if (notes) {
-    notes->push_back(
-        fmt::format("{} layers of the V1 form (`layers`) became `layer`", net->layer_size()));
+    notes->push_back(counted(net->layer_size(), "layer") +
+                     " of the V1 form (`layers`) became `layer`");
   }
 }
 

@@ -184,7 +184,9 @@ std::string layer_page(const LayerType& type) {
     collect(*message, &inner);
   }
   for (const Descriptor* message : inner) {
-    page += fmt::format("\n{}\n{}", message->name(), text_table(rows_of(*message)));
+    const std::string comment = comment_of(*message);
+    page += fmt::format("\n{}{}{}\n{}", message->name(), comment.empty() ? "" : ": ", comment,
+                        text_table(rows_of(*message)));
   }
   if (*type.differences != '\0') page += fmt::format("\nUnlike Caffe: {}\n", type.differences);
   return page;

@@ -48,11 +48,14 @@ std::size_t bytes_of_tops(const Graph& graph, const Node& node) {
 
 }  // namespace
 
-std::string align_columns(const std::vector<std::vector<std::string>>& rows, std::size_t left) {
+std::string align_columns(std::vector<std::vector<std::string>> rows, std::size_t left) {
   std::vector<std::size_t> widths;
-  for (const auto& row : rows) {
+  for (auto& row : rows) {
     widths.resize(std::max(widths.size(), row.size()));
-    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      row[i] = printable(row[i]);
+      widths[i] = std::max(widths[i], row[i].size());
+    }
   }
   std::string text;
   for (const auto& row : rows) {
@@ -86,9 +89,8 @@ std::string net_table(const Graph& graph, const MemoryPlan& memory, bool backwar
   }
   std::string text = align_columns(rows, 3);
   const auto megabytes = [](std::size_t bytes) { return human_bytes(static_cast<double>(bytes)); };
-  text += fmt::format("\nphase {}, {} parameters, {} multiply-adds forward\n",
-                      caffe::Phase_Name(graph.state.phase()), with_thousands(params),
-                      with_thousands(work));
+  text += fmt::format("\nphase {}, {}, {} forward\n", caffe::Phase_Name(graph.state.phase()),
+                      counted(params, "parameter"), counted(work, "multiply-add"));
   text += fmt::format("memory: activations{} {} (without sharing {}), parameters {}{}\n",
                       backward ? " and their gradients" : "", megabytes(memory.arena_bytes),
                       megabytes(memory.bytes_without_sharing), megabytes(param_bytes(graph)),
@@ -101,12 +103,12 @@ std::string net_engines(const Graph& graph, const std::vector<std::unique_ptr<Op
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
     const Node& node = graph.nodes[n];
     if (node.fused_away) {
-      text += fmt::format("{}: runs inside the layer before it\n", node.name());
+      text += fmt::format("{}: runs inside the layer before it\n", printable(node.name()));
       continue;
     }
-    text += fmt::format(
-        "{}: {}, {} -> {}", node.is_reorder ? "reorder of " + node.name() : node.name(),
-        ops[n]->engine(), layouts_text(graph, node.bottoms), layouts_text(graph, node.tops));
+    text += fmt::format("{}{}: {}, {} -> {}", node.is_reorder ? "reorder of " : "",
+                        printable(node.name()), ops[n]->engine(), layouts_text(graph, node.bottoms),
+                        layouts_text(graph, node.tops));
     for (const int param : node.params) {
       text += fmt::format(", parameter {}",
                           graph.params[static_cast<std::size_t>(param)].layout.name());

@@ -18,7 +18,8 @@ std::string net_table(const Graph& graph, const MemoryPlan& memory, bool backwar
 /// reorders.
 std::string net_engines(const Graph& graph, const std::vector<std::unique_ptr<Op>>& ops);
 
-/// Rows of text in columns, the first `left` ones flush left, the others right.
-std::string align_columns(const std::vector<std::vector<std::string>>& rows, std::size_t left);
+/// Rows of text in columns, the first `left` ones flush left, the others right. A row is one line,
+/// whatever is in its cells.
+std::string align_columns(std::vector<std::vector<std::string>> rows, std::size_t left);
 
 }  // namespace crema

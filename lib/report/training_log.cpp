@@ -3,10 +3,16 @@
 #include <fmt/format.h>
 #include <glog/logging.h>
 
+#include <algorithm>
+
 #include "proto/weights.h"
 
 namespace crema {
 namespace {
+
+/// A display tells of waiting for data when it cost more than so much of its time, and more than so
+/// many seconds.
+constexpr double kShareToTell = 0.1, kSecondsToTell = 0.1;
 
 void log_outputs(const char* kind, const std::vector<OutputValue>& outputs) {
   int index = 0;
@@ -45,6 +51,10 @@ void TrainingLog::on_display(const TrainingProgress& progress) {
     LOG(INFO) << fmt::format("Iteration {}, loss = {:g}", progress.iteration, progress.loss);
   }
   log_outputs("Train", progress.outputs);
+  if (progress.seconds_waiting > std::max(kShareToTell * progress.seconds, kSecondsToTell)) {
+    LOG(INFO) << fmt::format("    Waiting for data: {:.0f} % of the time",
+                             100 * progress.seconds_waiting / progress.seconds);
+  }
   if (progress.rate) {
     LOG(INFO) << fmt::format("Iteration {}, lr = {:g}", progress.iteration, *progress.rate);
   }

@@ -1,7 +1,6 @@
 // Scores of a test net over several batches.
 #pragma once
 
-#include <cstdint>
 #include <vector>
 
 #include "net/net.h"
@@ -12,27 +11,34 @@ namespace crema {
 /// The net's outputs as they are after a forward pass, in Caffe's order.
 std::vector<OutputValue> outputs_of(const Net& net);
 
-/// Weighted means of outputs.
+/// Means of outputs over batches.
 class ScoreSums {
  public:
-  /// After a forward pass that gave `loss`. `weight`: 1, or the number of records where batches
-  /// differ in size.
-  void add(const Net& net, float loss, double weight);
+  /// After a forward pass that gave `loss`: every batch counts the same, as in Caffe.
+  void add_batch(const Net& net, float loss);
+  /// … or what a single batch of all records would give: an output that is the mean of labels that
+  /// are not ignored, or of a class's items, counts by their number (Net::mean_over), others by the
+  /// `records` of the batch.
+  void add_records(const Net& net, float loss, double records);
+
+  /// 0 where nothing counted.
   std::vector<OutputValue> mean() const;
-  double mean_loss() const { return loss_ / weight_; }
+  double mean_loss() const;
 
  private:
-  std::vector<OutputValue> outputs_;
-  std::vector<std::vector<double>> sums_;
-  double loss_ = 0, weight_ = 0;
-};
+  /// Behind one output, for each of its values.
+  struct Sum {
+    std::vector<double> values, weights;
+    bool counted = false;  ///< weights are not those of the batches
+  };
+  /// `over`: by output, Net::mean_over.
+  void add(std::vector<OutputValue> outputs, const std::vector<std::vector<double>>& over,
+           double loss, double weight);
 
-/// The source that all data layers of a net read, when each record shall be read once.
-struct WholeSource {
-  std::int64_t records = 0;
-  int batch = 0;
+  std::vector<OutputValue> outputs_;  ///< of the last batch
+  std::vector<Sum> sums_;
+  double loss_ = 0;  ///< without the share of outputs that are counted
+  double weight_ = 0;
 };
-/// `who` asks for it ("--all"). An error where there is no data layer or several do not agree.
-WholeSource whole_source(const Net& net, const std::string& who);
 
 }  // namespace crema

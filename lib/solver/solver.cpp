@@ -16,6 +16,7 @@
 #include "solver/epochs.h"
 #include "solver/score_sums.h"
 #include "solver/solver_checks.h"
+#include "solver/whole_source.h"
 
 namespace crema {
 namespace {
@@ -38,8 +39,8 @@ bool shows_debug_info(const caffe::SolverParameter& solver, const caffe::NetPara
 }
 
 void report_load(const std::string& file, const Net& net, const Net::LoadReport& report) {
-  LOG(INFO) << file << ": " << report.copied.size() << " layers copied"
-            << (report.copied.empty() ? "" : ": ")
+  LOG(INFO) << file << ": " << counted(static_cast<long long>(report.copied.size()), "layer")
+            << " copied" << (report.copied.empty() ? "" : ": ")
             << fmt::format("{}", fmt::join(report.copied, " "));
   if (!report.skipped.empty()) {
     LOG(INFO) << file << ": layers that the net does not have: "
@@ -82,19 +83,23 @@ void Solver::build_nets() {
   options.state = train.state;
   options.backward = true;
   options.seed = seed_;
+  options.reading = options_.reading;
   options.separate_layers = shows_debug_info(param_, train.net);
   net_ = std::make_unique<Net>(train.net, device_, options);
   mark_ = std::make_unique<PassMark>(*net_);
   if (options.separate_layers) debug_info_ = std::make_unique<DebugInfo>(*net_);
+  const std::string whole = tests_whole_sources(param_);
   for (const SolverNet& test : solver_test_nets(param_, {options_.dialect, true})) {
     NetOptions test_options;
     test_options.state = test.state;
     test_options.seed = seed_;
+    test_options.reading = options_.reading;
     test_options.share_with = net_.get();
     test_options.separate_layers = shows_debug_info(param_, test.net);
-    test_nets_.push_back(with_context(fmt::format("test net #{}", test_nets_.size()), [&] {
-      return std::make_unique<Net>(test.net, device_, test_options);
-    }));
+    with_context(fmt::format("test net #{}", test_nets_.size()), [&] {
+      test_nets_.push_back(std::make_unique<Net>(test.net, device_, test_options));
+      if (!whole.empty()) whole_source(*test_nets_.back(), whole);
+    });
     if (!test_options.separate_layers) continue;
     test_debug_info_.push_back(std::make_unique<DebugInfo>(*test_nets_.back()));
     test_nets_.back()->observe(test_debug_info_.back().get());
@@ -136,8 +141,8 @@ void Solver::set_up_epochs() {
     param_.set_max_iter(with_context(position_of(param_, "max_epochs"), [&] {
       return iterations_of(decimal(param_.max_epochs()), epoch);
     }));
-    LOG(INFO) << fmt::format("max_epochs: {} is {} iterations", param_.max_epochs(),
-                             param_.max_iter());
+    LOG(INFO) << fmt::format("max_epochs: {} is {}", param_.max_epochs(),
+                             counted(param_.max_iter(), "iteration"));
   }
   if (param_.has_test_epochs() && !test_nets_.empty()) {
     test_interval_ =
@@ -191,7 +196,7 @@ bool Solver::solve() {
     note_loss(net_->forward());
     display(true);
   }
-  if (test_due() && !stopped_early_ && !test_all(before) && stop_requested_) {
+  if (test_due() && !stopped_early_ && !run_tests(before) && stop_requested_) {
     LOG(INFO) << "Optimization stopped early.";
     return false;
   }
@@ -205,7 +210,7 @@ bool Solver::step(int count) {
   while (iteration_ < stop && !stop_requested_ && !stopped_early_) {
     net_->clear_gradients();
     if (test_due() && (iteration_ > 0 || param_.test_initialization()) &&
-        !test_all(training_state())) {
+        !run_tests(training_state())) {
       break;
     }
     net_->observe(displays() ? debug_info_.get() : nullptr);

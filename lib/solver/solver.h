@@ -15,6 +15,7 @@
 #include "solver/events.h"
 #include "solver/health.h"
 #include "solver/learning_rate.h"
+#include "solver/score_sums.h"
 #include "solver/snapshot.h"
 #include "solver/update_rule.h"
 
@@ -30,6 +31,7 @@ struct SolverOptions {
   /// snapshot replaces both.
   std::string weights;
   Dialect dialect = Dialect::kDetect;  ///< of the solver's nets
+  ReaderOptions reading;               ///< how their data layers read
   /// A NaN or an infinity in the loss or a gradient is a warning, once, in place of an error.
   bool keep_going = false;
 };
@@ -84,7 +86,11 @@ class Solver {
   bool test_due() const;
   /// False when a signal or the scores ended the run; then all is `before` again, since whoever
   /// resumes does these tests again.
-  bool test_all(const caffe::CremaTrainingState& before);
+  bool run_tests(const caffe::CremaTrainingState& before);
+  /// Notes what a signal asks for; true when the run shall end.
+  bool stop_asked();
+  /// Of test net `index`; of nothing in particular when the run shall end.
+  ScoreSums score(int index);
   bool test(int index, const caffe::CremaTrainingState& before);
   void note_score(const TestScores& scores, const caffe::CremaTrainingState& before);
 

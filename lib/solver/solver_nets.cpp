@@ -6,6 +6,7 @@
 #include "proto/io.h"
 #include "solver/solver.h"
 #include "solver/solver_fields.h"
+#include "solver/whole_source.h"
 
 namespace crema {
 namespace {
@@ -72,12 +73,12 @@ std::vector<SolverNet> solver_test_nets(const caffe::SolverParameter& solver,
   NetSource shared;
   const int explicit_nets = static_cast<int>(sources.size());
   const bool has_shared = shared_source(solver, &shared);
-  if (solver.has_test_epochs() && solver.test_iter_size() == 0) {
-    // No count of batches is needed: the sources are tested whole.
+  if (solver.test_iter_size() == 0 && !tests_whole_sources(solver).empty()) {
+    // No count of batches is needed.
     const int wanted = std::max({explicit_nets, solver.test_state_size(), 1});
     for (int i = explicit_nets; i < wanted && has_shared; ++i) sources.push_back(shared);
-    require_field(solver, "test_epochs", !sources.empty(),
-                  "test_epochs is given, but there is no test net");
+    const char* const field = solver.test_all() ? "test_all" : "test_epochs";
+    require_field(solver, field, !sources.empty(), "{} is given, but there is no test net", field);
   } else if (has_shared) {
     require_field(solver, "test_iter", solver.test_iter_size() >= explicit_nets,
                   "test_iter must be given for each of the {} test nets, not {} times",
@@ -93,7 +94,8 @@ std::vector<SolverNet> solver_test_nets(const caffe::SolverParameter& solver,
                 solver.test_state_size() == 0 || solver.test_state_size() == count,
                 "test_state must be given once for each of the {} test nets or never, not {} times",
                 count, solver.test_state_size());
-  require_field(solver, solver.has_test_interval() ? "test_interval" : "test_iter",
+  const char* const why = solver.test_iter_size() > 0 ? "test_iter" : "test_all";
+  require_field(solver, solver.has_test_interval() ? "test_interval" : why,
                 count == 0 || solver.test_interval() > 0 || solver.has_test_epochs(),
                 "there are test nets, but test_interval is {}; it must be > 0",
                 solver.test_interval());

@@ -95,6 +95,11 @@ void Solver::restore(const std::string& state_file, const caffe::SolverState& st
   };
   // All is checked before anything is changed.
   with_context(state_file, [&] {
+    const caffe::CremaTrainingState& training = state.crema_training();
+    require(!training.has_solver_type() || training.solver_type() == param_.type(),
+            "the run that wrote it had solver type {}, this one has {}, whose history has another "
+            "meaning; to go on with another type, start from the weights (--weights {})",
+            training.solver_type(), param_.type(), weights_file);
     const int expected = rule_->histories() * static_cast<int>(history_.size());
     require(state.history_size() == expected,
             "it holds {} history blobs; solver type {} and this net need {}", state.history_size(),
@@ -146,6 +151,7 @@ void Solver::restore(const std::string& state_file, const caffe::SolverState& st
 
 caffe::CremaTrainingState Solver::training_state() const {
   caffe::CremaTrainingState state;
+  state.set_solver_type(param_.type());
   state.set_seed(seed_);
   state.set_forward_passes(net_->passes());
   for (const auto& net : test_nets_) state.add_test_passes(net->passes());

@@ -1,14 +1,13 @@
 // A solver's test nets: when they run, their scores, and what follows from these.
 #include <glog/logging.h>
 
-#include <algorithm>
 #include <boost/filesystem.hpp>
 
 #include "base/error.h"
-#include "data/batch_reader.h"
 #include "solver/epochs.h"
 #include "solver/score_sums.h"
 #include "solver/solver.h"
+#include "solver/whole_source.h"
 
 namespace crema {
 
@@ -16,7 +15,7 @@ bool Solver::test_due() const {
   return test_interval_ > 0 && passes_mark(iteration_, test_interval_);
 }
 
-bool Solver::test_all(const caffe::CremaTrainingState& before) {
+bool Solver::run_tests(const caffe::CremaTrainingState& before) {
   bool go_on = true;
   for (int i = 0; i < test_nets() && go_on; ++i) go_on = test(i, before);
   if (go_on && best_score_.gave_up()) {
@@ -30,26 +29,31 @@ bool Solver::test_all(const caffe::CremaTrainingState& before) {
   return go_on;
 }
 
+bool Solver::stop_asked() {
+  const SignalAction action = poll();
+  snapshot_requested_ |= action == SignalAction::kSnapshot;
+  stop_requested_ |= action == SignalAction::kStop;
+  return stop_requested_;
+}
+
+ScoreSums Solver::score(int index) {
+  Net& net = test_net(index);
+  ScoreSums sums;
+  if (const std::string who = tests_whole_sources(param_); !who.empty()) {
+    for (WholePass pass(net, who); pass.next() && !stop_asked();) {
+      sums.add_records(net, net.forward(), pass.counted());
+    }
+    return sums;
+  }
+  for (int i = 0; i < param_.test_iter(index) && !stop_asked(); ++i) {
+    sums.add_batch(net, net.forward());
+  }
+  return sums;
+}
+
 bool Solver::test(int index, const caffe::CremaTrainingState& before) {
   for (TrainingListener* listener : options_.listeners) listener->on_test_start(iteration_, index);
-  Net& net = test_net(index);
-  // With test_epochs alone every record counts once, also those of a short last batch.
-  const bool whole = param_.test_iter_size() == 0;
-  const WholeSource source =
-      whole ? whole_source(net, "test_epochs without test_iter") : WholeSource();
-  const std::int64_t end = whole ? source.records : param_.test_iter(index);
-  ScoreSums sums;
-  for (std::int64_t done = 0; done < end;) {
-    const SignalAction action = poll();
-    snapshot_requested_ |= action == SignalAction::kSnapshot;
-    stop_requested_ |= action == SignalAction::kStop;
-    if (stop_requested_) break;
-    const int now = whole ? static_cast<int>(std::min<std::int64_t>(source.batch, end - done)) : 1;
-    if (whole) net.set_batch(now);
-    sums.add(net, net.forward(), now);
-    done += now;
-  }
-  if (whole) net.set_batch(0);
+  const ScoreSums sums = score(index);
   if (stop_requested_) return false;
   TestScores scores;
   scores.iteration = iteration_;

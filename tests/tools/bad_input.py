@@ -144,7 +144,7 @@ class NetText(NetTest):
     def test_fields_of_other_forks(self):
         cases = [
             (layer("bn", "BN", "data", "bn", "bn_param { }"), "bn_param", "SegNet"),
-            (layer("x", "Data", "", "x", "transform_param { crop_h: 3 }"), "crop_h", "NVIDIA"),
+            (layer("x", "Data", "", "x", "transform_param { resize_param { } }"), "resize_param", "resize_short_side"),
             (layer("x", "Data", "", "x", "transform_param { fixed_crop: true }"), "fixed_crop", ""),
             (convolution("num_output: 3 kernel_size: 3\n fusion_type: SUM_FUSION"), "fusion_type", "Intel"),
         ]
@@ -238,7 +238,7 @@ class NetStructure(NetTest):
 
     def test_number_of_tops(self):
         text = DUMMY + layer("ip", "InnerProduct", "data", "a b", "inner_product_param { num_output: 2 }")
-        self.check_net(text, 'layer "ip" (InnerProduct)', "tops, not 2", at='layer {\n  name: "ip"')
+        self.check_net(text, 'layer "ip" (InnerProduct)', "gives 1 top, not 2", at='layer {\n  name: "ip"')
 
     def test_number_of_loss_weights(self):
         text = DUMMY + layer("r", "ReLU", "data", "r", "loss_weight: 1 loss_weight: 2")
@@ -764,7 +764,7 @@ class Weights(ToolTest):
 
     def test_state_of_another_solver_type(self):
         write("solver.prototxt", solver(type='"Adam"', max_iter=2))
-        self.resume(self.state, self.state, "2 history blobs", "4", "Adam")
+        self.resume(self.state, self.state, "solver type SGD, this one has Adam", f"--weights {self.weights}")
 
     def test_weights_of_the_state_are_gone(self):
         os.remove(self.weights)
@@ -982,6 +982,16 @@ class Solvers(ToolTest):
         write("net.prototxt", DUMMY + inner_product("ip", "data", 3) + LOSS)
         write("solver.prototxt", solver())
         self.assert_error(run("train", "--solver", "solver.prototxt", "--gpu", 0), "--gpu 0", "CPU")
+
+    def test_gpu_flag_that_names_no_gpu(self):
+        for gpu in ("x", "0,x", "-1", "0 1"):
+            self.assert_usage_error(run("train", "--solver", "gone.prototxt", f"--gpu={gpu}"),
+                                    f'--gpu is "{gpu}"; it can be ids of GPUs, separated by commas, or all')
+
+    def test_data_threads(self):
+        for flag in ("-1", "100000"):
+            self.assert_usage_error(run("train", "--solver", "gone.prototxt", f"--data_threads={flag}"),
+                                    f"--data_threads is {flag}; it can be 0 (one a core) to 1024")
 
 
 class CommandLines(ToolTest):

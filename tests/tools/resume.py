@@ -454,7 +454,7 @@ class Control(ToolTest):
         self.assertIn(f"net_iter_{at}.solverstate", files)
         self.assertLess(best, at)
         self.assertLess(at, 250)
-        self.assertEqual(whole.log[-2] if "waited" in whole.log[-1] else whole.log[-1], "Optimization Done.")
+        self.assertEqual(whole.log[-2] if "waiting" in whole.log[-1] else whole.log[-1], "Optimization Done.")
 
 
 if __name__ == "__main__":

@@ -8,17 +8,18 @@
 namespace crema {
 namespace {
 
-std::string range_text(int low, int high) {
-  if (low == high) return std::to_string(low);
-  return high >= kMany ? fmt::format("at least {}", low) : fmt::format("{} to {}", low, high);
+std::string range_text(int low, int high, const char* noun) {
+  if (low == high) return counted(low, noun);
+  return high >= kMany ? "at least " + counted(low, noun)
+                       : fmt::format("{} to {}", low, counted(high, noun));
 }
 
 void check_counts(const caffe::LayerParameter& layer, const LayerType& type, int tops) {
   const int bottoms = layer.bottom_size();
-  require(bottoms >= type.min_bottoms && bottoms <= type.max_bottoms, "takes {} bottoms, not {}",
-          range_text(type.min_bottoms, type.max_bottoms), bottoms);
-  require(tops >= type.min_tops && tops <= type.max_tops, "gives {} tops, not {}",
-          range_text(type.min_tops, type.max_tops), tops);
+  require(bottoms >= type.min_bottoms && bottoms <= type.max_bottoms, "takes {}, not {}",
+          range_text(type.min_bottoms, type.max_bottoms, "bottom"), bottoms);
+  require(tops >= type.min_tops && tops <= type.max_tops, "gives {}, not {}",
+          range_text(type.min_tops, type.max_tops, "top"), tops);
   require(!type.same_count || bottoms == tops, "gives as many tops as it has bottoms ({}), not {}",
           bottoms, tops);
   require(layer.loss_weight_size() == 0 || layer.loss_weight_size() == tops,

@@ -1,5 +1,6 @@
 // Shapes and parameters, with nothing allocated.
 #include "base/error.h"
+#include "base/text.h"
 #include "net/passes/passes.h"
 
 namespace crema {
@@ -57,8 +58,8 @@ void declare_params(Graph& graph, int node_index, const std::vector<ParamDef>& d
   Node& node = graph.nodes[static_cast<std::size_t>(node_index)];
   const caffe::LayerParameter& definition = node.definition;
   require(definition.param_size() <= static_cast<int>(defs.size()),
-          "has {} parameters, but {} param entries are given", defs.size(),
-          definition.param_size());
+          "has {}, but {} param entries are given",
+          counted(static_cast<long long>(defs.size()), "parameter"), definition.param_size());
   for (std::size_t i = 0; i < defs.size(); ++i) {
     const bool has_spec = static_cast<int>(i) < definition.param_size();
     const caffe::ParamSpec spec =

@@ -51,6 +51,17 @@ TEST(WithThousandsTest, GroupsDigits) {
   EXPECT_EQ(with_thousands(std::numeric_limits<long long>::min()), "-9,223,372,036,854,775,808");
 }
 
+TEST(CountedTest, KnowsTheSingular) {
+  EXPECT_EQ(counted(0, "layer"), "0 layers");
+  EXPECT_EQ(counted(1, "layer"), "1 layer");
+  EXPECT_EQ(counted(1234, "record"), "1,234 records");
+}
+
+TEST(PrintableTest, IsOneLineWithoutControlCharacters) {
+  EXPECT_EQ(printable("a\nb\x1b[31m\x7f"), "a\\nb\\x1b[31m\\x7f");
+  EXPECT_EQ(printable("Straße 数据"), "Straße 数据");
+}
+
 TEST(HumanBytesTest, KeepsThreeDigits) {
   EXPECT_EQ(human_bytes(0), "0 B");
   EXPECT_EQ(human_bytes(999), "999 B");

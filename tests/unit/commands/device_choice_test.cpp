@@ -20,6 +20,12 @@ TEST(DeviceChoiceTest, AGpuIsRefusedRatherThanIgnored) {
 }
 
 TEST(DeviceChoiceTest, OtherValuesAreAWrongCommandLine) {
+  for (const char* gpu : {"x", "0,x", "-1", ",", "0 1", "ALL", "99999999999"}) {
+    EXPECT_THROW(choose_device({gpu, "", 0}), UsageError) << gpu;
+  }
+  for (const char* gpu : {"0", "0,1", "all"}) {
+    EXPECT_THROW(choose_device({gpu, "", 0}), Error) << gpu;
+  }
   EXPECT_THROW(choose_device({"", "abacus", 0}), UsageError);
   EXPECT_THROW(choose_device({"", "", -1}), UsageError);
 }

@@ -48,7 +48,7 @@ TEST_P(DataConformance, BatchesAreCaffes) {
   const caffe::Phase phase =
       directive("net.prototxt", "phase") == "TRAIN" ? caffe::TRAIN : caffe::TEST;
   const auto open = [&] {
-    if (layer.type() == "HDF5Data") return open_hdf5(layer, 1);
+    if (layer.type() == "HDF5Data") return open_hdf5(layer, caffe::TRAIN, 1);
     return layer.type() == "ImageData" ? open_image_list(layer, phase, 1)
                                        : open_data(layer, phase, 1);
   };

@@ -11,57 +11,21 @@ namespace crema {
 namespace {
 
 using testing::byte_datum;
+using testing::data_layer;
 using ::testing::ElementsAre;
 using testing::error_of;
 using ::testing::HasSubstr;
+using testing::key_of;
 using testing::make_lmdb;
+using testing::numbered;
+using testing::Read;
+using testing::read;
 using testing::Records;
 using testing::TemporaryFolder;
-
-std::string key_of(int i) { return fmt::format("{:08}", i); }
-
-/// `count` records of 1 x 2 x 3; the first value and the label of record i are i.
-Records numbered(int count) {
-  Records records;
-  for (int i = 0; i < count; ++i) {
-    records.emplace_back(key_of(i), byte_datum(1, 2, 3, i, i).SerializeAsString());
-  }
-  return records;
-}
-
-caffe::LayerParameter data_layer(const std::string& source, unsigned batch_size) {
-  caffe::LayerParameter layer;
-  layer.set_name("data");
-  layer.set_type("Data");
-  layer.add_top("data");
-  layer.add_top("label");
-  layer.mutable_data_param()->set_source(source);
-  layer.mutable_data_param()->set_backend(caffe::DataParameter::LMDB);
-  layer.mutable_data_param()->set_batch_size(batch_size);
-  return layer;
-}
 
 std::unique_ptr<BatchReader> open(const caffe::LayerParameter& layer,
                                   caffe::Phase phase = caffe::TEST) {
   return open_data(layer, phase, 5);
-}
-
-struct Read {
-  std::vector<float> data, labels;
-};
-
-Read read(BatchReader* reader) {
-  reader->follow_shapes();
-  const std::vector<Shape> shapes = reader->shapes(reader->batch_size());
-  Read result;
-  result.data.resize(static_cast<std::size_t>(shapes[0].count()));
-  std::vector<float*> tops{result.data.data()};
-  if (shapes.size() > 1) {
-    result.labels.resize(static_cast<std::size_t>(shapes[1].count()));
-    tops.push_back(result.labels.data());
-  }
-  reader->read(tops);
-  return result;
 }
 
 TEST(DataSource, ShapesAreKnownWithoutReading) {
@@ -219,7 +183,9 @@ TEST(DataSource, ShapesOfLaterRecords) {
                                {"b", byte_datum(3, 9, 7, 0, 1).SerializeAsString()}});
   layer.mutable_data_param()->set_source(folder / "small");
   EXPECT_EQ(error_of([&] { read(open(layer).get()); }),
-            folder / "small" + ": record \"b\": the image is 3x9x7, smaller than crop_size 8");
+            folder / "small" +
+                ": record \"b\": the image is 3x9x7, smaller than crop_size 8; "
+                "resize_short_side, or resize_height and resize_width, would enlarge it");
 
   make_lmdb(folder / "hwc", {{"a", byte_datum(3, 8, 8, 0, 0).SerializeAsString()},
                              {"b", byte_datum(8, 8, 3, 0, 1).SerializeAsString()}});
@@ -240,7 +206,9 @@ TEST(DataSource, FirstRecordIsCheckedAtOnce) {
   caffe::LayerParameter layer = data_layer(folder / "db", 2);
   layer.mutable_transform_param()->set_crop_size(4);
   EXPECT_EQ(error_of([&] { open(layer); }),
-            folder / "db" + ": record \"00000000\": the image is 1x2x3, smaller than crop_size 4");
+            folder / "db" +
+                ": record \"00000000\": the image is 1x2x3, smaller than crop_size 4; "
+                "resize_short_side, or resize_height and resize_width, would enlarge it");
 }
 
 TEST(DataSource, ParametersThatCannotBe) {
@@ -259,7 +227,8 @@ TEST(DataSource, ParametersThatCannotBe) {
   EXPECT_EQ(failure([](Layer layer) { layer->mutable_data_param()->set_prefetch(0); }),
             "data_param.prefetch is 0; it can be 1 to 2147483647");
   EXPECT_EQ(failure([](Layer layer) { layer->clear_top(); }),
-            "a Data layer has 1 or 2 tops (the pictures, the labels), not 0");
+            "a Data layer has a top for the pictures and any number for the labels, this one has "
+            "none");
   EXPECT_EQ(
       failure([](Layer layer) { layer->mutable_data_param()->clear_backend(); }),
       "data_param.source " + folder / "db" +

@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "caffe.pb.h"
+#include "data/batch_reader.h"
 #include "data/image.h"
 #include "data/lmdb.h"
 
@@ -109,6 +110,48 @@ inline Image noise(std::int64_t channels, std::int64_t height, std::int64_t widt
 
 inline void write_png(const std::string& path, const Image& image) {
   write_file(path, encode_image(image, "png"));
+}
+
+inline std::string key_of(int i) { return fmt::format("{:08}", i); }
+
+/// `count` records of 1 x 2 x 3; the first value and the label of record i are i.
+inline Records numbered(int count) {
+  Records records;
+  for (int i = 0; i < count; ++i) {
+    records.emplace_back(key_of(i), byte_datum(1, 2, 3, i, i).SerializeAsString());
+  }
+  return records;
+}
+
+inline caffe::LayerParameter data_layer(const std::string& source, unsigned batch_size) {
+  caffe::LayerParameter layer;
+  layer.set_name("data");
+  layer.set_type("Data");
+  layer.add_top("data");
+  layer.add_top("label");
+  layer.mutable_data_param()->set_source(source);
+  layer.mutable_data_param()->set_backend(caffe::DataParameter::LMDB);
+  layer.mutable_data_param()->set_batch_size(batch_size);
+  return layer;
+}
+
+struct Read {
+  std::vector<float> data, labels;
+};
+
+/// The next batch, as a net reads it.
+inline Read read(BatchReader* reader) {
+  reader->follow_shapes();
+  const std::vector<Shape> shapes = reader->shapes(reader->items());
+  Read result;
+  result.data.resize(static_cast<std::size_t>(shapes[0].count()));
+  std::vector<float*> tops{result.data.data()};
+  if (shapes.size() > 1) {
+    result.labels.resize(static_cast<std::size_t>(shapes[1].count()));
+    tops.push_back(result.labels.data());
+  }
+  reader->read(tops);
+  return result;
 }
 
 }  // namespace crema::testing

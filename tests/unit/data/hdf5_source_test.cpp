@@ -86,7 +86,7 @@ class Hdf5Source : public ::testing::Test {
   }
 
   std::string open_error(const caffe::LayerParameter& layer) {
-    return error_of([&] { open_hdf5(layer, 1); });
+    return error_of([&] { open_hdf5(layer, caffe::TRAIN, 1); });
   }
   /// For one file of the list.
   std::string file_error(const std::string& file, const std::vector<std::string>& tops = {"data"}) {
@@ -99,7 +99,7 @@ class Hdf5Source : public ::testing::Test {
 };
 
 TEST_F(Hdf5Source, RunsAcrossFilesAndWraps) {
-  const auto reader = open_hdf5(hdf5_layer(list_, 5), 1);
+  const auto reader = open_hdf5(hdf5_layer(list_, 5), caffe::TRAIN, 1);
   EXPECT_THAT(reader->shapes(5), ElementsAre(Shape{5, 2}, Shape{5}));
   EXPECT_EQ(reader->records(), 12);
   EXPECT_THAT(read_labels(reader.get()), ElementsAre(0, 1, 2, 3, 4));
@@ -110,7 +110,7 @@ TEST_F(Hdf5Source, RunsAcrossFilesAndWraps) {
 }
 
 TEST_F(Hdf5Source, ShufflingGivesEachRowOnceAnEpochFileByFile) {
-  const auto reader = open_hdf5(hdf5_layer(list_, 12, true), 1);
+  const auto reader = open_hdf5(hdf5_layer(list_, 12, true), caffe::TRAIN, 1);
   std::set<std::vector<float>> orders;
   for (int epoch = 0; epoch < 30; ++epoch) {
     std::vector<float> labels = read_labels(reader.get());
@@ -130,10 +130,10 @@ TEST_F(Hdf5Source, ShufflingGivesEachRowOnceAnEpochFileByFile) {
 
 TEST_F(Hdf5Source, SeekingIsTheSameAsReadingOn) {
   for (const bool shuffle : {false, true}) {
-    const auto whole = open_hdf5(hdf5_layer(list_, 5, shuffle), 1);
+    const auto whole = open_hdf5(hdf5_layer(list_, 5, shuffle), caffe::TRAIN, 1);
     std::vector<std::vector<float>> all;
     for (int i = 0; i < 12; ++i) all.push_back(read_labels(whole.get()));
-    const auto other = open_hdf5(hdf5_layer(list_, 5, shuffle), 1);
+    const auto other = open_hdf5(hdf5_layer(list_, 5, shuffle), caffe::TRAIN, 1);
     for (const std::size_t batch : {11, 2, 0, 6, 7}) {
       other->seek(5 * batch);
       EXPECT_EQ(read_labels(other.get()), all[batch]) << shuffle << batch;
@@ -143,8 +143,8 @@ TEST_F(Hdf5Source, SeekingIsTheSameAsReadingOn) {
     both.insert(both.end(), all[9].begin(), all[9].end());
     EXPECT_EQ(read_labels(other.get()), both);
   }
-  EXPECT_NE(read_labels(open_hdf5(hdf5_layer(list_, 12, true), 1).get()),
-            read_labels(open_hdf5(hdf5_layer(list_, 12, true), 2).get()));
+  EXPECT_NE(read_labels(open_hdf5(hdf5_layer(list_, 12, true), caffe::TRAIN, 1).get()),
+            read_labels(open_hdf5(hdf5_layer(list_, 12, true), caffe::TRAIN, 2).get()));
 }
 
 // More than what is held in memory at once: rows of 1 MB, in order and shuffled.
@@ -158,7 +158,7 @@ TEST_F(Hdf5Source, RowsThatDoNotFitIntoTheCache) {
                H5T_NATIVE_UINT8);
   write_file(list_, folder_ / "big.h5");
   for (const bool shuffle : {false, true}) {
-    const auto reader = open_hdf5(hdf5_layer(list_, 1, shuffle, {"data"}), 1);
+    const auto reader = open_hdf5(hdf5_layer(list_, 1, shuffle, {"data"}), caffe::TRAIN, 1);
     std::vector<float> row(kSize);
     std::vector<int> seen;
     for (int i = 0; i < kRows; ++i) {
@@ -167,9 +167,39 @@ TEST_F(Hdf5Source, RowsThatDoNotFitIntoTheCache) {
       seen.push_back(static_cast<int>(row[0]));
     }
     EXPECT_EQ(std::is_sorted(seen.begin(), seen.end()), !shuffle);
+    const std::vector<int> order = seen;
     std::sort(seen.begin(), seen.end());
     for (int i = 0; i < kRows; ++i) ASSERT_EQ(seen[static_cast<std::size_t>(i)], i);
+    const auto resumed = open_hdf5(hdf5_layer(list_, 1, shuffle, {"data"}), caffe::TRAIN, 1);
+    for (const int place : {60, 3, 33, 69, 0, 32}) {
+      resumed->seek(static_cast<std::uint64_t>(place));
+      resumed->read({row.data()});
+      EXPECT_EQ(static_cast<int>(row[0]), order[static_cast<std::size_t>(place)]);
+    }
   }
+}
+
+TEST_F(Hdf5Source, PicturesAreTransformed) {
+  std::vector<std::uint8_t> bytes(std::size_t{3} * 2 * 4 * 5);
+  for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::uint8_t>(i);
+  make_dataset(folder_ / "a.h5", "data", H5T_STD_U8LE, {3, 2, 4, 5}, bytes.data(),
+               H5T_NATIVE_UINT8);
+  write_file(list_, folder_ / "a.h5");
+  caffe::LayerParameter layer = hdf5_layer(list_, 2, false, {"data"});
+  layer.mutable_transform_param()->set_crop_size(2);
+  layer.mutable_transform_param()->set_scale(0.5f);
+  layer.mutable_transform_param()->add_mean_value(1);
+  layer.mutable_transform_param()->add_mean_value(2);
+  const auto reader = open_hdf5(layer, caffe::TEST, 1);
+  EXPECT_THAT(reader->shapes(2), ElementsAre(Shape{2, 2, 2, 2}));
+  std::vector<float> out(16);
+  reader->read({out.data()});
+  // The middle begins at row 1, column 1 of 4 x 5; the second channel at 20, the second row at 40.
+  EXPECT_THAT(out, ElementsAre(2.5f, 3, 5, 5.5f, 12, 12.5f, 14.5f, 15, 22.5f, 23, 25, 25.5f, 32,
+                               32.5f, 34.5f, 35));
+  layer.mutable_transform_param()->set_crop_size(5);
+  EXPECT_EQ(error_of([&] { open_hdf5(layer, caffe::TEST, 1); }),
+            list_ + ": dataset \"data\": the image is 2x4x5, smaller than crop_size 5");
 }
 
 TEST_F(Hdf5Source, EveryNumericTypeConverts) {
@@ -182,7 +212,7 @@ TEST_F(Hdf5Source, EveryNumericTypeConverts) {
                            half, H5T_IEEE_F32BE, H5T_IEEE_F64LE}) {
     make_dataset(folder_ / "t.h5", "data", type, {3}, values.data(), H5T_NATIVE_DOUBLE);
     write_file(list_, folder_ / "t.h5");
-    const auto reader = open_hdf5(hdf5_layer(list_, 3, false, {"data"}), 1);
+    const auto reader = open_hdf5(hdf5_layer(list_, 3, false, {"data"}), caffe::TRAIN, 1);
     std::vector<float> out(3);
     reader->read({out.data()});
     EXPECT_THAT(out, ElementsAre(1, 0, 1));
@@ -197,14 +227,14 @@ TEST_F(Hdf5Source, EveryNumericTypeConverts) {
   make_dataset(folder_ / "t.h5", "data", boolean, {3}, bytes, boolean);
   H5Tclose(boolean);
   std::vector<float> out(3);
-  open_hdf5(hdf5_layer(list_, 3, false, {"data"}), 1)->read({out.data()});
+  open_hdf5(hdf5_layer(list_, 3, false, {"data"}), caffe::TRAIN, 1)->read({out.data()});
   EXPECT_THAT(out, ElementsAre(1, 0, 1));
 }
 
 TEST_F(Hdf5Source, RelativeNamesStartAtTheWorkingFolder) {
   const testing::WorkingFolder there(folder_.path());
   write_file(list_, "a.h5");
-  EXPECT_EQ(open_hdf5(hdf5_layer("list.txt", 1), 1)->records(), 3);
+  EXPECT_EQ(open_hdf5(hdf5_layer("list.txt", 1), caffe::TRAIN, 1)->records(), 3);
   write_file(list_, "no.h5");
   EXPECT_EQ(open_error(hdf5_layer("list.txt", 1)),
             "list.txt: HDF5 file no.h5 does not exist (in " + folder_.path() + ")");
@@ -219,8 +249,8 @@ TEST_F(Hdf5Source, ListsAndParametersThatCannotBe) {
   caffe::LayerParameter layer = hdf5_layer(list_, 1);
   layer.mutable_transform_param()->set_scale(2);
   EXPECT_EQ(open_error(layer),
-            "transform_param has no effect on HDF5 data: transform the values in the file, or with "
-            "layers behind this one");
+            "transform_param is for pictures, but a row of dataset \"data\" is 2, not channels x "
+            "height x width");
   EXPECT_THAT(open_error(hdf5_layer(folder_ / "no.txt", 1)), HasSubstr(folder_ / "no.txt"));
   write_file(list_, "\n \r\n");
   EXPECT_EQ(open_error(hdf5_layer(list_, 1)), list_ + " lists no HDF5 files");
@@ -267,7 +297,7 @@ TEST_F(Hdf5Source, FilesThatCannotBe) {
 }
 
 TEST_F(Hdf5Source, AFileThatGoesAwayFailsTheRead) {
-  const auto reader = open_hdf5(hdf5_layer(list_, 3), 1);
+  const auto reader = open_hdf5(hdf5_layer(list_, 3), caffe::TRAIN, 1);
   boost::filesystem::remove(folder_ / "b.h5");
   EXPECT_THAT(read_labels(reader.get()), ElementsAre(0, 1, 2));
   EXPECT_EQ(error_of([&] { read_labels(reader.get()); }),

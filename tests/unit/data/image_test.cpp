@@ -40,6 +40,39 @@ std::string png_row(std::uint32_t width, int depth, int kind, const std::string&
   return "\x89PNG\r\n\x1a\n" + chunk("IHDR", head) + chunk("IDAT", packed) + chunk("IEND", "");
 }
 
+std::string little_endian(std::uint32_t value, int size = 4) {
+  std::string bytes;
+  for (int i = 0; i < size; ++i) bytes += static_cast<char>(value >> 8 * i & 255);
+  return bytes;
+}
+
+/// A BMP of one row of colours, blue first; a negative height is stored from the top.
+std::string bmp_row(std::uint32_t width, std::uint32_t height, std::string row) {
+  while (row.size() % 4 != 0) row += '\0';
+  const auto size = static_cast<std::uint32_t>(54 + row.size());
+  return "BM" + little_endian(size) + little_endian(0) + little_endian(54) + little_endian(40) +
+         little_endian(width) + little_endian(height) + little_endian(1, 2) + little_endian(24, 2) +
+         std::string(24, '\0') + row;
+}
+
+/// A TIFF of one row of grey, without compression.
+std::string tiff_row(std::uint32_t width, std::uint32_t height, int bits, const std::string& row) {
+  const std::pair<std::uint32_t, std::uint32_t> fields[] = {
+      {256, width}, {257, height}, {258, static_cast<std::uint32_t>(bits)},
+      {259, 1},     {262, 1},      {273, 8},
+      {277, 1},     {278, height}, {279, static_cast<std::uint32_t>(row.size())}};
+  std::string file = std::string("II*\0", 4) +
+                     little_endian(static_cast<std::uint32_t>(8 + row.size())) + row +
+                     little_endian(static_cast<std::uint32_t>(std::size(fields)), 2);
+  for (const auto& [tag, value] : fields) {
+    file += little_endian(tag, 2) + little_endian(4, 2) + little_endian(1) + little_endian(value);
+  }
+  return file + little_endian(0);
+}
+
+const std::string kGif =
+    std::string("GIF89a\1\0\1\0\x80\0\0\0\0\0\xff\xff\xff,\0\0\0\0\1\0\1\0\0\2\2D\1\0;", 35);
+
 Image decoded(const std::string& file, Decode as) {
   Image image;
   decode_image(file, as, &image);
@@ -75,8 +108,75 @@ TEST(Image, SixteenBits) {
   EXPECT_THAT(
       error_of([&] { decoded(file, Decode::kAsIs); }),
       HasSubstr("begin like a PNG image, but cannot be decoded: it has 16 bits a channel, 8 "
-                "are needed"));
+                "are needed; forced to colour or grey, it would keep the upper 8"));
   EXPECT_THAT(decoded(file, Decode::kGray).bytes, ElementsAre(0x12));  // as Caffe's ImageData
+  EXPECT_THAT(decoded(file, Decode::kColor).bytes, ElementsAre(0x12, 0x12, 0x12));
+  const std::string tiff = tiff_row(1, 1, 16, "\x34\x12");
+  EXPECT_THAT(error_of([&] { decoded(tiff, Decode::kAsIs); }), HasSubstr("it has 16 bits"));
+  EXPECT_THAT(decoded(tiff, Decode::kGray).bytes, ElementsAre(0x12));
+}
+
+TEST(Image, KindsByTheirFirstBytes) {
+  EXPECT_EQ(image_kind(encode_image(noise(3, 4, 4, 1), "webp")), "a WebP image");
+  EXPECT_EQ(image_kind(bmp_row(1, 1, "abc")), "a BMP image");
+  EXPECT_EQ(image_kind(tiff_row(1, 1, 8, "ab")), "a TIFF image");
+  EXPECT_EQ(image_kind(std::string("MM\0*", 4)), "a TIFF image");
+  EXPECT_EQ(image_kind(kGif), "a GIF image");
+  EXPECT_EQ(image_kind(""), "");
+  EXPECT_EQ(image_kind("BMW and other words"), "");
+  EXPECT_EQ(image_kind("RIFF....WAVEfmt"), "");
+}
+
+TEST(Image, OtherKindsAreDecoded) {
+  EXPECT_THAT(decoded(bmp_row(1, 1, "\x03\x02\x01"), Decode::kAsIs).bytes, ElementsAre(3, 2, 1));
+  EXPECT_THAT(decoded(bmp_row(1, 0xffffffff, "\x03\x02\x01"), Decode::kAsIs).bytes,
+              ElementsAre(3, 2, 1));
+  EXPECT_THAT(decoded(tiff_row(2, 1, 8, "\x07\xff"), Decode::kAsIs).bytes, ElementsAre(7, 255));
+  // WebP of OpenCV loses little, but something.
+  Image flat = noise(3, 16, 24, 1);
+  std::fill(flat.bytes.begin(), flat.bytes.end(), 90);
+  const std::string webp = encode_image(flat, "webp");
+  for (const Decode as : {Decode::kAsIs, Decode::kColor, Decode::kGray}) {
+    const Image image = decoded(webp, as);
+    EXPECT_EQ(image.shape(), (Shape{as == Decode::kGray ? 1 : 3, 16, 24}));
+    for (const std::uint8_t byte : image.bytes) EXPECT_NEAR(byte, 90, 2);
+  }
+  EXPECT_THAT(
+      error_of([&] { decoded(webp.substr(0, webp.size() / 2), Decode::kColor); }),
+      HasSubstr("begin like a WebP image, but cannot be decoded: it is of no known kind, or "
+                "damaged; if it opens elsewhere, this OpenCV reads no such files: convert "
+                "it to PNG"));
+}
+
+// A header alone must not make anybody ask for gigabytes.
+TEST(Image, HeadersThatClaimTooMuch) {
+  const std::string files[] = {
+      "\x89PNG\r\n\x1a\n" +
+          chunk("IHDR", big_endian(65500) + big_endian(65500) + std::string("\x08\2\0\0\0", 5)) +
+          chunk("IDAT", "") + chunk("IEND", ""),
+      bmp_row(65500, 65500, "abc"),
+      bmp_row(65500, static_cast<std::uint32_t>(-65500), "abc"),
+      tiff_row(65500, 65500, 8, "ab"),
+      "GIF89a" + little_endian(65500, 2) + little_endian(65500, 2) + kGif.substr(10),
+      std::string("BM") + little_endian(30) + little_endian(0) + little_endian(26) +
+          little_endian(12) + little_endian(65500, 2) + little_endian(65500, 2) + "0123",
+  };
+  for (const std::string& file : files) {
+    EXPECT_THAT(error_of([&] { decoded(file, Decode::kColor); }),
+                HasSubstr("cannot be decoded: it is 65500x65500: too large, at most 268435456 "
+                          "pixels can be read"))
+        << image_kind(file);
+  }
+}
+
+TEST(Image, HeadersCutAnywhere) {
+  for (const std::string& file :
+       {tiff_row(2, 1, 8, "ab"), bmp_row(1, 1, "abc"), kGif, png_row(1, 8, 0, "\x07")}) {
+    for (std::size_t length = 1; length < 40 && length < file.size(); ++length) {
+      EXPECT_NE(error_of([&] { decoded(file.substr(0, length), Decode::kColor); }), "")
+          << image_kind(file) << " of " << length;
+    }
+  }
 }
 
 TEST(Image, WhatIsNone) {

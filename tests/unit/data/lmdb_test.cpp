@@ -153,6 +153,18 @@ TEST(LmdbReader, AgreesWithTheLibrary) {
       EXPECT_EQ(reader.key(), records.back().first);
       EXPECT_FALSE(reader.next());
     }
+    for (int i = 0; i < 1000; ++i) {
+      const std::size_t at = random() % (records.size() - 1);
+      reader.go_to(static_cast<std::int64_t>(at));
+      ASSERT_EQ(reader.key(), records[at].first);
+      ASSERT_EQ(reader.value(), records[at].second);
+      if (i % 3 > 0) continue;  // and on from there, in order
+      ASSERT_TRUE(reader.next());
+      ASSERT_EQ(reader.key(), records[at + 1].first);
+    }
+    reader.go_to(static_cast<std::int64_t>(records.size()) - 1);
+    EXPECT_FALSE(reader.next());
+    EXPECT_EQ(all_of(&reader), records) << round;
   }
 }
 

@@ -127,6 +127,32 @@ layer { name: "g" type: "Filter" bottom: "a" bottom: "u" top: "b" })"),
   EXPECT_EQ(net.read_blob("b"), (std::vector<float>{1, 2}));
 }
 
+TEST(FilterTest, WhatCannotFollowIsAnErrorEveryTimeAndChangesNothing) {
+  const auto device = make_cpu_device(1);
+  Net net(net_of(input_layer("x", "4x2") + input_layer("s", "4") + R"(
+layer { name: "f" type: "Filter" bottom: "x" bottom: "s" top: "a" }
+layer { name: "p" type: "Power" bottom: "a" top: "b" power_param { shift: 1 } }
+layer { name: "r" type: "Reshape" bottom: "b" top: "c" reshape_param { shape { dim: 2 dim: -1 } } }
+layer { name: "ip" type: "InnerProduct" bottom: "c" top: "ip"
+  inner_product_param { axis: 0 num_output: 1 bias_term: false weight_filler { value: 1 } } })"),
+          *device, trained());
+  net.write_blob("x", {1, 2, 3, 4, 5, 6, 7, 8});
+  net.write_blob("s", {1, 1, 1, 1});
+  EXPECT_EQ(net.forward(), 0);
+  EXPECT_EQ(net.read_blob("ip"), (std::vector<float>{36 + 8}));
+  for (int i = 0; i < 2; ++i) {
+    net.write_blob("s", {1, 0, 1, 1});  // 6 values: 2 x 3, for which the product has no weights
+    EXPECT_EQ(error_of([&] { net.forward(); }),
+              "net.prototxt:7: layer \"ip\" (InnerProduct): its parameter 0 has shape 1x8, but "
+              "these inputs ask for 1x6");
+    EXPECT_EQ(net.shape("a"), Shape({4, 2}));
+    EXPECT_EQ(net.shape("c"), Shape({2, 4}));
+    net.write_blob("s", {1, 1, 1, 1});
+    net.forward();
+    EXPECT_EQ(net.read_blob("ip"), (std::vector<float>{36 + 8}));
+  }
+}
+
 TEST(FilterTest, Errors) {
   const auto built = [](const std::string& bottoms, const std::string& tops) {
     return error_of([&] {

@@ -83,9 +83,10 @@ TEST_F(ImageSizes, WhatCannotFollowIsAnErrorEveryTime) {
   net->forward();
   net->forward();  // 9 x 8 instead of 8 x 9: as many values
   for (int i = 0; i < 2; ++i) {
-    EXPECT_THAT(error_of([&] { net->forward(); }),
-                HasSubstr("for the next batch, whose images have another size: net.prototxt:2: "
-                          "layer \"f\""));
+    EXPECT_THAT(
+        error_of([&] { net->forward(); }),
+        HasSubstr("for the next batch, whose images have another size (it begins with 2.png "
+                  "(list:3)): net.prototxt:2: layer \"f\""));
   }
   // After the position is changed all is well again.
   net->readers()[0].second->seek(0);

@@ -172,7 +172,7 @@ TEST(NetWeightsTest, WhatDoesNotFitNamesFileLayerAndShapes) {
   text.replace(text.find("num_output: 3"), 13, "num_output: 3 bias_term: false");
   Net unbiased(net_of(text), *device, seeded(2));
   EXPECT_EQ(error_of([&] { unbiased.load(weights); }),
-            "w: layer \"ip\": the file holds 2 blobs, the net's layer has 1 parameters");
+            "w: layer \"ip\": the file holds 2 blobs, the net's layer has 1 parameter");
 }
 
 TEST(NetWeightsTest, BlobsOfTheDefinitionAreTheInitialValues) {

@@ -154,8 +154,8 @@ TEST(UpgradeV0, Notes) {
   EXPECT_THAT(notes,
               ElementsAre("n.prototxt:4: layer \"r\": \"stride\" was dropped, as layers of type "
                           "\"relu\" do not use it",
-                          "1 layers of the V0 form (`layers { layer { … } }`) became V1",
-                          "1 layers of the V1 form (`layers`) became `layer`"));
+                          "1 layer of the V0 form (`layers { layer { … } }`) became V1",
+                          "1 layer of the V1 form (`layers`) became `layer`"));
 }
 
 TEST(UpgradeV0, PaddingThatNobodyReadsIsSaidToBeDropped) {

@@ -56,6 +56,12 @@ TEST(AlignColumnsTest, LeavesNoSpacesAtTheEnd) {
   EXPECT_EQ(align_columns({{"only"}}, 0), "only\n");
 }
 
+TEST(AlignColumnsTest, ARowIsOneLine) {
+  EXPECT_EQ(align_columns({{"a\nb", "x"}, {"\x1b[2J", "y"}}, 2),
+            "a\\nb     x\n"
+            "\\x1b[2J  y\n");
+}
+
 TEST(NetTableTest, HasALineALayerAndTotals) {
   const Planned planned(false);
   const std::string table = net_table(planned.graph, planned.memory, false);

@@ -1,5 +1,6 @@
 #include "report/training_log.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -35,6 +36,25 @@ TEST(TrainingLogTest, DisplaysInCaffesWords) {
                                       "    Train net output #1: accuracy = 0.25",
                                       "    Train net output #2: loss = 1.5 (* 2 = 3 loss)",
                                       "Iteration 100, lr = 0.01"));
+}
+
+TEST(TrainingLogTest, WaitingForDataIsToldWhenItCosts) {
+  TrainingLog log(50, 0, 1000);
+  TrainingProgress waiting = progress();
+  for (const auto& [seconds, share] : {std::pair{0.3, 0}, {0.5, 12}, {3.0, 75}}) {
+    const LogLines sink;
+    waiting.seconds_waiting = seconds;
+    log.on_display(waiting);
+    EXPECT_EQ(sink.lines[4], share == 0
+                                 ? "Iteration 100, lr = 0.01"
+                                 : fmt::format("    Waiting for data: {} % of the time", share));
+  }
+  // A moment is no reason, whatever its share.
+  const LogLines sink;
+  waiting.seconds = 0.09;
+  waiting.seconds_waiting = 0.08;
+  log.on_display(waiting);
+  EXPECT_EQ(sink.lines.size(), 5u);
 }
 
 TEST(TrainingLogTest, TheLastDisplayHasNoRate) {

@@ -89,6 +89,12 @@ TEST(ResumeTest, Hdf5SnapshotsDoAsWell) {
   expect_resumes_exactly("random_seed: 5 momentum: 0.9 snapshot_format: HDF5", WeightFormat::kHdf5);
 }
 
+TEST(ResumeTest, TestsOfWholeSourcesAreTheSameToo) {
+  // 23 rows in batches of 5: without the start of an epoch the order of the short batches would
+  // differ.
+  expect_resumes_exactly("random_seed: 5 test_all: true", WeightFormat::kBinary);
+}
+
 TEST(ResumeTest, WithoutRandomSeedTheStatesIsTaken) {
   expect_resumes_exactly("momentum: 0.9", WeightFormat::kBinary);
 }
@@ -107,16 +113,16 @@ TEST(ResumeTest, ResumingFromAResumedRunIsExactToo) {
   EXPECT_EQ(last.params, whole.params);
 }
 
-TEST(ResumeTest, AStoppedTestIsDoneAgainFromTheStart) {
+void expect_stopped_test_is_done_again(const std::string& which) {
+  SCOPED_TRACE(which);
   // Signals are answered between test batches; what was tested by then must not be lost for the
   // test that is due after resuming.
   const Scratch scratch;
   const std::string rows = make_rows(scratch);
-  const std::string text =
-      "net_param { " + classifier(rows) +
-      " } base_lr: 0.05 lr_policy: \"fixed\" random_seed: 1 max_iter: 5 test_iter: 3 "
-      "test_interval: 2 snapshot_prefix: \"" +
-      scratch.path("s") + "\"";
+  const std::string text = "net_param { " + classifier(rows) +
+                           " } base_lr: 0.05 lr_policy: \"fixed\" random_seed: 1 max_iter: 5 " +
+                           which + " test_interval: 2 snapshot_prefix: \"" + scratch.path("s") +
+                           "\"";
   const auto scores = [&](const std::string& snapshot, bool stop) {
     const auto device = make_cpu_device(1);
     SignalWatch signals(SignalAction::kStop, SignalAction::kStop);
@@ -151,14 +157,34 @@ TEST(ResumeTest, AStoppedTestIsDoneAgainFromTheStart) {
   EXPECT_EQ(resumed[1], whole[2]);
 }
 
+TEST(ResumeTest, AStoppedTestIsDoneAgainFromTheStart) {
+  expect_stopped_test_is_done_again("test_iter: 3");
+  expect_stopped_test_is_done_again("test_all: true");
+}
+
 TEST(ResumeTest, WhatDoesNotFitIsAnError) {
   const Scratch scratch;
   const std::string rows = make_rows(scratch), prefix = scratch.path("a");
   run(rows, prefix, "random_seed: 1 momentum: 0.9", "", 1);
   const std::string state = prefix + "_iter_1.solverstate";
-  EXPECT_EQ(
-      error_of([&] { run(rows, prefix, "random_seed: 1 type: \"Adam\" momentum: 0.9", state); }),
-      state + ": it holds 4 history blobs; solver type Adam and this net need 8");
+  const auto as = [&](const std::string& type) {
+    return error_of(
+        [&] { run(rows, prefix, "random_seed: 1 momentum: 0.9 type: " + type, state); });
+  };
+  for (const char* type : {"Adam", "AdaDelta", "Nesterov"}) {
+    EXPECT_EQ(as(fmt::format("\"{}\"", type)),
+              fmt::format("{}: the run that wrote it had solver type SGD, this one has {}, whose "
+                          "history has another meaning; to go on with another type, start from the "
+                          "weights (--weights {}_iter_1.caffemodel)",
+                          state, type, prefix));
+  }
+  // Caffe's states say nothing of it; the number of blobs may.
+  caffe::SolverState caffes = read_solver_state(state);
+  caffes.clear_crema_training();
+  write_solver_state(caffes, state, WeightFormat::kBinary);
+  EXPECT_EQ(as("\"Adam\""),
+            state + ": it holds 4 history blobs; solver type Adam and this net need 8");
+  EXPECT_EQ(as("\"Nesterov\""), "");
   boost::filesystem::remove(prefix + "_iter_1.caffemodel");
   EXPECT_NE(error_of([&] {
               run(rows, prefix, "random_seed: 1 momentum: 0.9", state);

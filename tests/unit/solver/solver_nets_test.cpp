@@ -65,6 +65,21 @@ TEST(SolverNetsTest, NumbersMustAgree) {
             "test_iter is 0; it must be > 0");
 }
 
+TEST(SolverNetsTest, TestAllNeedsNoTestIter) {
+  EXPECT_EQ(test_names("net_param { name: \"n\" } test_all: true test_interval: 1"), Names{"n"});
+  EXPECT_EQ(test_names("net_param { name: \"n\" } test_net_param { name: \"t\" } test_all: true "
+                       "test_state { } test_state { } test_interval: 1"),
+            (Names{"t", "n"}));
+  // With it, there are as many test nets as ever.
+  EXPECT_EQ(test_names("net_param { name: \"n\" } test_iter: 1 test_iter: 1 test_all: true "
+                       "test_interval: 1"),
+            (Names{"n", "n"}));
+  EXPECT_EQ(test_error("net_param { } test_all: true"),
+            "there are test nets, but test_interval is 0; it must be > 0");
+  EXPECT_EQ(test_error("train_net_param { } test_all: true test_interval: 1"),
+            "test_all is given, but there is no test net");
+}
+
 TEST(SolverNetsTest, StatesMergeInThreeLayers) {
   const auto solver = solver_of(
       "net_param { state { level: 3 stage: \"net\" } } train_state { stage: \"own\" } "

@@ -87,11 +87,11 @@ TEST(BuildTest, InPlaceMeansTheSameIndex) {
 
 TEST(BuildTest, CountsOfBottomsAndTopsAreChecked) {
   EXPECT_EQ(build_error(kTwo + layer("ReLU", "bottom: \"x\" bottom: \"y\" top: \"z\"")),
-            kStart + "(ReLU): takes 1 bottoms, not 2");
+            kStart + "(ReLU): takes 1 bottom, not 2");
   EXPECT_EQ(build_error(kTwo + layer("ReLU", "bottom: \"x\"")),
-            kStart + "(ReLU): gives 1 tops, not 0");
+            kStart + "(ReLU): gives 1 top, not 0");
   EXPECT_EQ(build_error(kTwo + layer("Concat", "top: \"z\"")),
-            kStart + "(Concat): takes at least 1 bottoms, not 0");
+            kStart + "(Concat): takes at least 1 bottom, not 0");
   EXPECT_EQ(build_error(kTwo + layer("Convolution",
                                      "bottom: \"x\" bottom: \"y\" top: \"z\" convolution_param { "
                                      "num_output: 1 kernel_size: 1 }")),

@@ -13,7 +13,6 @@
 #include "data/mean.h"
 #include "data/record_stream.h"
 #include "source_flags.h"
-#include "tensor/thread_count.h"
 
 DEFINE_bool(skip_bad_records, false, "leave out records that cannot be read, and list them");
 
@@ -47,7 +46,7 @@ int run(const std::vector<std::string>& arguments) {
     crema::Progress progress("compute-image-mean", records->total().value_or(0));
     crema::StopOnSignal signals;
     crema::MeanOptions options;
-    options.threads = crema::default_threads();
+    options.threads = threads_flag();
     options.skip_bad_records = FLAGS_skip_bad_records;
     options.progress = [&](std::int64_t done) {
       progress.update(done);

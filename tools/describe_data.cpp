@@ -9,7 +9,6 @@
 #include "base/tool.h"
 #include "dialect_flag.h"
 #include "source_flags.h"
-#include "tensor/thread_count.h"
 
 DEFINE_int64(sample, 0,
              "decode only so many images, spread evenly; everything else is still looked at in all "
@@ -51,7 +50,7 @@ int run(const std::vector<std::string>& arguments) {
   options.reading = source_flags();
   if (FLAGS_sample < 0) throw crema::UsageError("--sample: a number of images, or 0 for all");
   options.sample = FLAGS_sample == 0 ? -1 : FLAGS_sample;
-  options.threads = crema::default_threads();
+  options.threads = threads_flag();
   options.model = FLAGS_model;
   if (!FLAGS_phase.empty()) {
     caffe::Phase phase = caffe::TRAIN;

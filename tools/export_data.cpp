@@ -14,7 +14,6 @@
 #include "data/export_records.h"
 #include "data/record_stream.h"
 #include "source_flags.h"
-#include "tensor/thread_count.h"
 
 DEFINE_string(format, "",
               "png, jpg, ppm, …: write all as files of this kind; without it, records that hold a "
@@ -63,7 +62,7 @@ crema::ExportOptions export_flags() {
     }
     options.label = label;
   }
-  options.threads = crema::default_threads();
+  options.threads = threads_flag();
   options.skip_bad_records = FLAGS_skip_bad_records;
   return options;
 }

@@ -123,8 +123,8 @@ class Fit {
   bool check_kind() {
     const std::string type = type_for(stream_.kind());
     if (layer_.type() != type) {
-      wrong("a {} layer cannot read {} ({}): {} does", layer_.type(), stream_.path(),
-            stream_.kind_name(), type);
+      wrong("{} cannot read {} ({}): {} can", layer_.type(), stream_.path(), stream_.kind_name(),
+            type);
       return false;
     }
     if (type == "Data") {
@@ -141,7 +141,7 @@ class Fit {
     if (stream_.kind() == Kind::kHdf5 && same_path(source_of(layer_), stream_.path())) {
       wrong("hdf5_data_param.source is an HDF5 file itself; it has to be a text that lists such");
     } else {
-      good("the source is {}, which {} reads", stream_.kind_name(), type);
+      good("the kind of source ({}) is what {} reads", stream_.kind_name(), type);
     }
     return true;
   }
@@ -363,7 +363,7 @@ class Fit {
         continue;
       }
       outside += count;
-      if (!example || label > 0) example = label;
+      if (!example || (*example < 0 && label > 0)) example = label;
     }
     if (outside > 0) {
       wrong(

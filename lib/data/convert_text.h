@@ -16,9 +16,10 @@ struct ConvertedText {
   std::int64_t train = 0, test = 0;
 };
 
-/// Makes `folder`, which must not exist, with train.h5 and test.h5, and train.txt and test.txt, which
-/// list one each, as HDF5Data wants it. A part of the text is cut into `streams` pieces of equal length;
-/// what is left over is dropped. Row t of the datasets, each steps x streams, holds for every piece
+/// Makes `folder`, which must not exist, with train.h5 and test.h5, and train.txt and test.txt,
+/// which list one each, as HDF5Data wants it. A part of the text is cut into `streams` pieces of
+/// equal length; what is left over is dropped. Row t of the datasets, each steps x streams, holds
+/// for every piece
 ///   input   its byte t, 0 to 255
 ///   target  the byte after that
 ///   cont    0 in the first row, else 1

@@ -30,7 +30,7 @@ class DatabaseRecords final : public RecordStream {
     if (!reader_->next()) return false;
     record->index = next_++;
     record->key = reader_->key();
-    record->value = reader_->value();
+    reader_->locate(&record->value);
     return true;
   }
 
@@ -41,10 +41,11 @@ class DatabaseRecords final : public RecordStream {
 
   void unpack(const PackedRecord& packed, Record* record) const override {
     caffe::Datum& datum = record->datum;
-    with_context([&] { return path(); }, [&] { parse_datum(packed.key, packed.value, &datum); });
+    const std::string_view value = reader_->load(packed.key, packed.value, &record->contents);
+    with_context([&] { return path(); }, [&] { parse_datum(packed.key, value, &datum); });
     record->index = packed.index;
     record->key = packed.key;
-    record->stored_bytes = static_cast<std::int64_t>(packed.value.size());
+    record->stored_bytes = static_cast<std::int64_t>(value.size());
     labels_of(datum, &record->labels);
     record->float_labels = datum.float_label_size() > 0;
     record->file = {};

@@ -140,9 +140,11 @@ class Exporter {
       for_each_block(stream_, blocks, work);
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::kUser || result_.files == 0) throw;
-      fail("{} (the {} files written before that stay in {})", error.what(), result_.files,
-           folder_);
+      fail("{} (the {} files written so far stay in {})", error.what(), result_.files, folder_);
     }
+    require(result_.records > 0, "{} has no record{} to write{}", stream_->path(),
+            options_.label ? fmt::format(" of label {}", *options_.label) : "",
+            options_.from > 0 ? fmt::format(" from number {} on", options_.from) : "");
     return std::move(result_);
   }
 
@@ -183,8 +185,7 @@ class Exporter {
     exported.name = without_picture_ending(file_name_of(record->key));
     exported.labels = labels_text(*record);
     const PictureFormat stored = picture_format(record->file);
-    if (!stored.name.empty() &&
-        (options_.format.empty() || options_.format == stored.extension)) {
+    if (!stored.name.empty() && (options_.format.empty() || options_.format == stored.extension)) {
       exported.files.emplace_back(record->file);
       exported.ending = stored.extension;
     } else {
@@ -220,7 +221,7 @@ class Exporter {
 
   void write(Part* part) {
     if (!part->broken.empty() && !options_.skip_bad_records) {
-      // Those before it are written still.
+      // The good ones around it are written still.
       write_good(part);
       fail("{}", part->broken[0].why);
     }
@@ -249,7 +250,7 @@ class Exporter {
       ++result_.records;
     }
     if (options_.count >= 0 && result_.records == options_.count) enough_ = true;
-    write_file("list.txt", lines, "ab");
+    if (!lines.empty()) write_file("list.txt", lines, "ab");
   }
 
   /// A name that no file has yet.

@@ -67,11 +67,6 @@ void collect(const fs::path& root, const std::string& below, int depth,
   }
 }
 
-std::string counted(std::int64_t count, std::string_view one, std::string_view many) {
-  return count == 1 ? fmt::format("one {}", one)
-                    : fmt::format("{} {}", with_thousands(count), many);
-}
-
 }  // namespace
 
 ImageFolder find_images(const std::string& path) {
@@ -79,10 +74,9 @@ ImageFolder find_images(const std::string& path) {
   const auto loose = static_cast<std::int64_t>(top.pictures.size());
   require(!top.folders.empty(),
           "folder {} holds {}, but no sub-folders; each class needs one with its images", path,
-          loose > 0 ? counted(loose, "image", "images")
-          : top.others > 0
-              ? counted(top.others, "file that is no image", "files that are no images")
-              : "nothing");
+          loose > 0        ? counted(loose, "image")
+          : top.others > 0 ? counted(top.others, "file") + " of other kinds"
+                           : "nothing");
   ImageFolder result;
   result.classes = top.folders;
   for (std::size_t label = 0; label < top.folders.size(); ++label) {
@@ -96,11 +90,9 @@ ImageFolder find_images(const std::string& path) {
   require(!result.files.empty(),
           "folder {} has {} for classes, but no images in them; images end in jpg, jpeg, png, bmp, "
           "webp, tif, tiff, ppm, pgm or gif",
-          path,
-          counted(static_cast<std::int64_t>(top.folders.size()), "sub-folder", "sub-folders"));
+          path, counted(static_cast<long long>(top.folders.size()), "sub-folder"));
   if (loose > 0) {
-    LOG(WARNING) << path << ": left out " << counted(loose, "image that lies", "images that lie")
-                 << " in no sub-folder";
+    LOG(WARNING) << path << ": left out " << counted(loose, "image") << " in no sub-folder";
   }
   return result;
 }

@@ -4,6 +4,7 @@
 #include <oneapi/tbb/parallel_pipeline.h>
 #include <oneapi/tbb/task_arena.h>
 
+#include <algorithm>
 #include <exception>
 #include <utility>
 
@@ -38,7 +39,8 @@ class Reading {
           break;
         }
         ++done_;
-        bytes += record.value.size() + 4 * record.values.size();
+        bytes += std::max<std::size_t>(record.value.bytes.size(), record.value.size) +
+                 4 * record.values.size();
         block->records.push_back(std::move(record));
       }
     } catch (const Error& error) {

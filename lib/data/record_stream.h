@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "caffe.pb.h"
+#include "data/database.h"
 #include "data/image.h"
 #include "tensor/shape.h"
 
@@ -38,7 +39,7 @@ struct PackedRecord {
   /// Data base: its key. List and folder: the name. HDF5: the row as `%08d`, counted over all
   /// files.
   std::string key;
-  std::string value;                  ///< of a data base
+  StoredValue value;                  ///< of a data base
   std::vector<float> values, labels;  ///< of HDF5
 };
 
@@ -56,7 +57,7 @@ struct Record {
   bool float_labels = false;  ///< stored as such
 
   caffe::Datum datum;
-  std::string contents;
+  std::string contents;  ///< of the file, or of the data base's value
   Image decoded, resized;
 };
 

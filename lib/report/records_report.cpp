@@ -16,10 +16,7 @@ constexpr std::size_t kMostClasses = 50, kMostShapes = 10, kMostNamed = 10;
 
 using Rows = std::vector<std::vector<std::string>>;
 
-std::string counted(std::int64_t count, const char* one, const char* many) {
-  return fmt::format("{} {}", with_thousands(count), count == 1 ? one : many);
-}
-std::string records(std::int64_t count) { return counted(count, "record", "records"); }
+std::string records(std::int64_t count) { return counted(count, "record"); }
 
 std::string share(std::int64_t part, std::int64_t all) {
   return fmt::format("{:.1f} %", 100 * static_cast<double>(part) / static_cast<double>(all));
@@ -85,8 +82,8 @@ void add_labels(const RecordStream& stream, const RecordStats& stats, Rows* rows
     std::string text =
         fmt::format("{}{} {}", which, whole ? "whole numbers," : "numbers,", range(labels));
     if (whole && !labels.many) {
-      text += fmt::format(", {}", counted(static_cast<std::int64_t>(labels.histogram.size()),
-                                          "different one", "different ones"));
+      text += fmt::format(
+          ", {}", counted(static_cast<long long>(labels.histogram.size()), "different one"));
     }
     if (finite > 0) {
       text += fmt::format(", mean {}", number(labels.sum / static_cast<double>(finite)));
@@ -255,8 +252,9 @@ class Remarks {
     }
     if (stats_.duplicates > 0) {
       note("{} the same image as an earlier one, first number {} that of number {} (from 0){}",
-           counted(stats_.duplicates, "record has", "records have"), stats_.first_duplicate.second,
-           stats_.first_duplicate.first,
+           stats_.duplicates == 1 ? "1 record has"
+                                  : with_thousands(stats_.duplicates) + " records have",
+           stats_.first_duplicate.second, stats_.first_duplicate.first,
            stats_.contradictions > 0
                ? fmt::format("; {} with another label", with_thousands(stats_.contradictions))
                : "");
@@ -314,7 +312,7 @@ std::string remark_lines(const std::vector<Remark>& remarks) {
                         remark.level == Remark::Level::kGood   ? "OK"
                         : remark.level == Remark::Level::kNote ? "note"
                                                                : "WRONG",
-                        remark.text);
+                        printable(remark.text));
   }
   return text;
 }

@@ -224,8 +224,8 @@ class Floor {
     return kRawBatch;
   }
 
-  static void read(hid_t from, const std::vector<hsize_t>& start,
-                   const std::vector<hsize_t>& count, float* to) {
+  static void read(hid_t from, const std::vector<hsize_t>& start, const std::vector<hsize_t>& count,
+                   float* to) {
     const hid_t space = H5Dget_space(from);
     H5Sselect_hyperslab(space, H5S_SELECT_SET, start.data(), nullptr, count.data(), nullptr);
     const hid_t memory = H5Screate_simple(static_cast<int>(count.size()), count.data(), nullptr);
@@ -260,7 +260,8 @@ void measure(const std::function<int()>& batch) {
   const auto run = [&](double seconds) {
     std::int64_t records = 0;
     const auto begin = Clock::now();
-    while (std::chrono::duration<double>(Clock::now() - begin).count() < seconds) records += batch();
+    while (std::chrono::duration<double>(Clock::now() - begin).count() < seconds)
+      records += batch();
     return records;
   };
   run(FLAGS_seconds / 4);  // files get into the page cache, memory is touched
@@ -270,12 +271,13 @@ void measure(const std::function<int()>& batch) {
   const double wall = std::chrono::duration<double>(Clock::now() - begin).count();
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
-  const nlohmann::json line{{"engine", FLAGS_engine},
-                            {"work", FLAGS_work},
-                            {"threads", FLAGS_threads},
-                            {"records_per_second", records / wall},
-                            {"records_per_processor_second", records / (processor_seconds() - used)},
-                            {"peak_mib", static_cast<double>(usage.ru_maxrss) / 1024}};
+  const nlohmann::json line{
+      {"engine", FLAGS_engine},
+      {"work", FLAGS_work},
+      {"threads", FLAGS_threads},
+      {"records_per_second", records / wall},
+      {"records_per_processor_second", records / (processor_seconds() - used)},
+      {"peak_mib", static_cast<double>(usage.ru_maxrss) / 1024}};
   std::puts(line.dump().c_str());
 }
 

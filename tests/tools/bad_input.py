@@ -144,7 +144,7 @@ class NetText(NetTest):
     def test_fields_of_other_forks(self):
         cases = [
             (layer("bn", "BN", "data", "bn", "bn_param { }"), "bn_param", "SegNet"),
-            (layer("x", "Data", "", "x", "transform_param { crop_h: 3 }"), "crop_h", "NVIDIA"),
+            (layer("x", "Data", "", "x", "transform_param { resize_param { } }"), "resize_param", "resize_short_side"),
             (layer("x", "Data", "", "x", "transform_param { fixed_crop: true }"), "fixed_crop", ""),
             (convolution("num_output: 3 kernel_size: 3\n fusion_type: SUM_FUSION"), "fusion_type", "Intel"),
         ]

@@ -116,12 +116,14 @@ def make_lmdb(path, records, labels=None, size=SIZE, seed=1):
     return path
 
 
-def png(width=2, height=2, channels=3):
-    """A picture, written here."""
+def png(width=2, height=2, channels=3, pixels=None):
+    """A picture, written here. `pixels` are its rows one behind the other."""
     def chunk(kind, body):
         return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
 
-    rows = b"".join(b"\0" + bytes(value % 256 for value in range(width * channels)) for _ in range(height))
+    size = width * channels
+    pixels = bytes(value % 256 for value in range(size)) * height if pixels is None else bytes(pixels)
+    rows = b"".join(b"\0" + pixels[row * size:(row + 1) * size] for row in range(height))
     head = struct.pack(">IIBBBBB", width, height, 8, 2 if channels == 3 else 0, 0, 0, 0)
     return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
 

@@ -7,6 +7,7 @@
 #include "data/datum.h"
 #include "data/idx.h"
 #include "data/image_list.h"
+#include "data/record_stats.h"
 #include "data/window_list.h"
 #include "fixtures.h"
 
@@ -136,6 +137,49 @@ TEST(Fuzz, Lmdb) {
   }
   EXPECT_GT(fine, 100);
   EXPECT_LT(fine, 1400);
+}
+
+/// Whatever can be said about damaged sources is said.
+TEST(Fuzz, RecordStats) {
+  const TemporaryFolder folder;
+  std::mt19937 random(8);
+  testing::Records records;
+  for (int i = 0; i < 40; ++i) {
+    caffe::Datum datum = byte_datum(1, 2, 50, i, i);
+    if (i % 4 == 0) {
+      datum.set_encoded(true);
+      datum.set_data(encode_image(testing::noise(3, 4, 5, 1), i % 8 ? "png" : "bmp"));
+    } else if (i % 4 == 1) {
+      datum.clear_data();
+      datum.clear_label();
+      datum.add_float_label(0.5f);
+      for (int k = 0; k < 100; ++k) datum.add_float_data(static_cast<float>(k));
+    }
+    records.emplace_back(fmt::format("{:08}", i), datum.SerializeAsString());
+  }
+  make_lmdb(folder / "db", records);
+  write_file(folder / "list", "a.png 1\nb c.png 20\r\n\nd.png -3 \ne.png +4\n");
+  const std::string files[] = {folder / "db/data.mdb", folder / "list"};
+  for (const std::string& file : files) {
+    const std::string good = contents_of(file);
+    int fine = 0;
+    for (int i = 0; i < 500; ++i) {
+      std::string bytes = good;
+      damage(&bytes, &random);
+      if (i % 2 == 0) damage(&bytes, &random);
+      write_file(file, bytes);
+      fine += survives([&] {
+        const auto stream = open_records(file == files[1] ? file : folder / "db");
+        const RecordStats stats = measure_records(stream.get());
+        EXPECT_LE(stats.broken, stats.records);
+        EXPECT_EQ(stats.good(), stats.decoded);
+        if (stats.ended.empty()) {
+          EXPECT_EQ(stats.records, stream->total());
+        }
+      });
+    }
+    EXPECT_GT(fine, 50);
+  }
 }
 
 TEST(Fuzz, ReadingThread) {

@@ -132,13 +132,13 @@ TEST(ImageList, FoldersThatAreNone) {
   const std::string no_classes = ", but no sub-folders; each class needs one with its images";
   EXPECT_EQ(error(), "folder " + path + " holds nothing" + no_classes);
   write_file(folder / "a.txt", "");
-  EXPECT_EQ(error(), "folder " + path + " holds one file that is no image" + no_classes);
+  EXPECT_EQ(error(), "folder " + path + " holds 1 file of other kinds" + no_classes);
   write_file(folder / "a.png", "");
   write_file(folder / "b.png", "");
   EXPECT_EQ(error(), "folder " + path + " holds 2 images" + no_classes);
   fs::create_directory(folder / "class");
   EXPECT_EQ(error(), "folder " + path +
-                         " has one sub-folder for classes, but no images in them; images end in "
+                         " has 1 sub-folder for classes, but no images in them; images end in "
                          "jpg, jpeg, png, bmp, webp, tif, tiff, ppm, pgm or gif");
   fs::create_symlink("..", folder / "class/up");
   EXPECT_THAT(error(), HasSubstr("lies more than 32 folders deep; is a link its own parent?"));

@@ -10,6 +10,7 @@
 #include "base/signals.h"
 #include "base/text.h"
 #include "commands/load_weights.h"
+#include "commands/skipped.h"
 #include "data/batch_reader.h"
 #include "data/database.h"
 #include "net/net.h"
@@ -100,6 +101,7 @@ int extract_features(const ExtractFeaturesOptions& options) {
     for (; pass.next(); progress.update(pass.done())) extract_batch();
   }
   for (const auto& blob : features) blob->finish();
+  log_skipped(net);
   LOG(INFO) << "Successfully extracted the features!";
   return 0;
 }

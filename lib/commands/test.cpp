@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "base/tool.h"
 #include "commands/load_weights.h"
+#include "commands/skipped.h"
 #include "data/batch_reader.h"
 #include "net/debug_info.h"
 #include "proto/io.h"
@@ -96,7 +97,7 @@ Scores score_batches(Net& net, int iterations) {
   for (int i = 0; i < iterations; ++i) {
     sums.add_batch(net, net.forward());
     log_batch(net, i);
-    if (!net.readers().empty()) records += net.readers().front().second->batch_size();
+    if (!net.readers().empty()) records += net.readers().front().second->items();
   }
   return {sums.mean(), sums.mean_loss(), records};
 }
@@ -104,14 +105,16 @@ Scores score_batches(Net& net, int iterations) {
 Scores score_all_records(Net& net) {
   WholePass pass(net, "--all");
   ScoreSums sums;
+  std::int64_t records = 0;
   Progress progress("records", pass.total());
   for (int batch = 0; pass.next(); ++batch) {
     progress.clear();
-    sums.add_records(net, net.forward(), pass.records());
+    sums.add_records(net, net.forward(), pass.counted());
+    records += pass.counted();
     log_batch(net, batch);
     progress.update(pass.done());
   }
-  return {sums.mean(), sums.mean_loss(), pass.total()};
+  return {sums.mean(), sums.mean_loss(), records};
 }
 
 int test(const TestOptions& options) {
@@ -138,6 +141,7 @@ int test(const TestOptions& options) {
     LOG_IF(WARNING, !std::ranges::all_of(output.values, [](float x) { return std::isfinite(x); }))
         << "\"" << output.name << "\" is not a finite number: it says nothing about the net";
   }
+  log_skipped(net);
   return 0;
 }
 

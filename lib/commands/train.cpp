@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/signals.h"
 #include "base/text.h"
+#include "commands/skipped.h"
 #include "data/batch_reader.h"
 #include "proto/io.h"
 #include "proto/positions.h"
@@ -83,6 +84,10 @@ int train(const TrainOptions& options) {
   solver.solve();
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
   log_waiting(solver.net(), took.count());
+  log_skipped(solver.net());
+  for (int i = 0; i < solver.test_nets(); ++i) {
+    log_skipped(solver.test_net(i), fmt::format("Test net #{}, ", i));
+  }
   return 0;
 }
 

@@ -126,6 +126,15 @@ class Hdf5Source final : public BatchSource {
   const std::vector<Shape>& item_shapes() const override { return item_shapes_; }
   std::int64_t records() const override { return total_; }
 
+  void set_views(const Views& views) override {
+    require(is_picture(), "{}: a row of dataset \"{}\" is {}, no picture to take views of", list_,
+            tops_[0], row_shapes_[0].str());
+    transformer_.set_views(views);
+    transforming_ = true;
+    item_shapes_[0] = transformer_.output_shape(row_shapes_[0]);
+  }
+  int views() const override { return transformer_.views(); }
+
   std::unique_ptr<Record> new_record() const override { return std::make_unique<RowRecord>(); }
   std::unique_ptr<Workspace> new_workspace() const override {
     return std::make_unique<RowWorkspace>();
@@ -303,8 +312,9 @@ class Hdf5Source final : public BatchSource {
 
   const std::string list_;
   const std::vector<std::string> files_, tops_;
-  const bool shuffle_, transforming_;
-  const Transformer transformer_;
+  const bool shuffle_;
+  bool transforming_;
+  Transformer transformer_;
   const std::uint64_t seed_;
   const std::string layer_name_;
 

@@ -33,6 +33,7 @@ struct ImageView {
   const float* floats = nullptr;  ///< used when `bytes` is null
 
   Shape shape() const { return {channels, height, width}; }
+  PictureSize size() const { return {height, width}; }
 };
 
 /// Bytes in C, H, W order. Colours are blue, green, red, as Caffe has them (and alpha, if any).

@@ -9,7 +9,12 @@ namespace crema {
 ImageSource::ImageSource(Transformer transformer, int label_tops, bool fixed_size)
     : transformer_(std::move(transformer)),
       label_tops_(label_tops),
-      varying_(!fixed_size && !transformer_.fixes_size()) {}
+      fixed_size_(fixed_size) {}
+
+void ImageSource::set_views(const Views& views) {
+  transformer_.set_views(views);
+  item_shapes_[0] = transformer_.output_shape(first_.shape());
+}
 
 std::unique_ptr<BatchSource::Workspace> ImageSource::new_workspace() const {
   return std::make_unique<PictureWorkspace>();

@@ -18,7 +18,9 @@ class ImageSource : public BatchSource {
  public:
   const std::vector<Shape>& item_shapes() const final { return item_shapes_; }
   Shape first_seen() const final { return first_.shape(); }
-  bool shapes_vary() const final { return varying_; }
+  bool shapes_vary() const final { return !fixed_size_ && !transformer_.fixes_size(); }
+  void set_views(const Views& views) final;
+  int views() const final { return transformer_.views(); }
   std::unique_ptr<Workspace> new_workspace() const override;
   void finish(const Record& record, Workspace* workspace, ItemTarget* target) const final;
 
@@ -49,7 +51,7 @@ class ImageSource : public BatchSource {
 
   Transformer transformer_;
   const int label_tops_;
-  const bool varying_;
+  const bool fixed_size_;
   ImageView first_;  ///< of the first picture: its sizes
   std::size_t label_count_ = 0;
   std::vector<Shape> item_shapes_;

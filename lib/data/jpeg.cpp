@@ -31,25 +31,31 @@ bool has_end(std::string_view file) {
   return end != std::string_view::npos && (scan == std::string_view::npos || end > scan);
 }
 
-/// What is wrong with the file, "" for nothing.
+/// Decodes; what TurboJPEG says, "" for nothing. Of several warnings it tells the first.
 std::string decompress(void* decompressor, std::string_view file, PictureSize size, int format,
                        std::uint8_t* pixels) {
   const int status =
       tjDecompress2(decompressor, bytes_of(file), file.size(), pixels, static_cast<int>(size.width),
                     0, static_cast<int>(size.height), format, TJFLAG_LIMITSCANS);
-  if (status == 0) return "";
-  const std::string said = tjGetErrorStr2(decompressor);
+  return status == 0 ? "" : tjGetErrorStr2(decompressor);
+}
+
+/// Decodes; what is wrong with the file, "" for nothing.
+std::string decode(void* decompressor, std::string_view file, PictureSize size, int format,
+                   std::uint8_t* pixels) {
+  std::string said = decompress(decompressor, file, size, format, pixels);
+  if (said.empty()) return "";
+  if (!has_end(file)) {
+    // If nothing else is missing, there is nothing to say once the mark is there.
+    const std::string whole = std::string(file) + std::string(kEnd);
+    return decompress(decompressor, whole, size, format, pixels).empty() ? "" : kCutShort;
+  }
   if (tjGetErrorCode(decompressor) == TJERR_FATAL) return said;
   for (const std::string_view broken :
        {"premature end of data segment"sv, "bad Huffman code"sv, "instead of RST"sv}) {
-    if (said.find(broken) != std::string::npos) return has_end(file) ? said : kCutShort;
+    if (said.find(broken) != std::string::npos) return said;
   }
-  if (has_end(file)) return "";
-  // Only the first of several warnings is told. If the end mark alone is missing, there is none
-  // once it is there.
-  const std::string whole = std::string(file) + std::string(kEnd);
-  const std::string problem = decompress(decompressor, whole, size, format, pixels);
-  return problem.empty() ? "" : kCutShort;
+  return "";
 }
 
 /// B, G, R, B, G, R, … to three planes.
@@ -90,10 +96,10 @@ std::optional<std::string> decode_jpeg(std::string_view file, Decode as, Image* 
   image->width = width;
   image->bytes.resize(static_cast<std::size_t>(image->channels * count));
   std::uint8_t* const planes = image->bytes.data();
-  if (gray) return decompress(decompressor.get(), file, size, TJPF_GRAY, planes);
+  if (gray) return decode(decompressor.get(), file, size, TJPF_GRAY, planes);
   const auto pixels =
       std::make_unique_for_overwrite<std::uint8_t[]>(static_cast<std::size_t>(3 * count));
-  std::string problem = decompress(decompressor.get(), file, size, TJPF_BGR, pixels.get());
+  std::string problem = decode(decompressor.get(), file, size, TJPF_BGR, pixels.get());
   if (problem.empty()) split(pixels.get(), count, planes, planes + count, planes + 2 * count);
   return problem;
 }

@@ -13,7 +13,7 @@ class DataLayer final : public ReaderLayer {
 
  private:
   std::unique_ptr<BatchReader> open() const override {
-    return open_data(definition(), phase(), seed());
+    return open_data(definition(), phase(), seed(), reading());
   }
 };
 

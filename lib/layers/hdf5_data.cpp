@@ -13,7 +13,7 @@ class Hdf5DataLayer final : public ReaderLayer {
 
  private:
   std::unique_ptr<BatchReader> open() const override {
-    return open_hdf5(definition(), phase(), seed());
+    return open_hdf5(definition(), phase(), seed(), reading());
   }
 };
 

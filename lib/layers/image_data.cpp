@@ -13,7 +13,7 @@ class ImageDataLayer final : public ReaderLayer {
 
  private:
   std::unique_ptr<BatchReader> open() const override {
-    return open_image_list(definition(), phase(), seed());
+    return open_image_list(definition(), phase(), seed(), reading());
   }
 };
 

@@ -12,7 +12,9 @@ class WindowDataLayer final : public ReaderLayer {
   using ReaderLayer::ReaderLayer;
 
  private:
-  std::unique_ptr<BatchReader> open() const override { return open_windows(definition(), seed()); }
+  std::unique_ptr<BatchReader> open() const override {
+    return open_windows(definition(), seed(), reading());
+  }
 };
 
 }  // namespace

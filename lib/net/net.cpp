@@ -57,6 +57,7 @@ struct Net::Impl {
       for (const auto& [blob, value] : built.blobs) built.values[at(value)].keep = true;
     }
     replan(built);
+    check_skipping();
     for (const int output : built.outputs) output_names.push_back(built.values[at(output)].blob);
     std::sort(output_names.begin(), output_names.end());
   }
@@ -92,6 +93,19 @@ struct Net::Impl {
     if (former != nullptr && former != &wanted) keep_inputs(*former, wanted);
   }
 
+  /// Records of several data layers belong together: one without its fellows would shift all that
+  /// follow in its batch.
+  void check_skipping() const {
+    std::vector<std::string> names;
+    for (const Node& node : built.nodes) {
+      if (node.layer->reader() != nullptr) names.push_back(fmt::format("\"{}\"", node.name()));
+    }
+    require(!options.reading.skip_bad_records || names.size() < 2,
+            "the net has {} data layers ({}), whose records belong together: bad ones cannot be "
+            "left out (--skip_bad_records)",
+            names.size(), fmt::join(names, ", "));
+  }
+
   /// Plans for the shapes of the batches that come next, and sees to it that there are any.
   void follow_inputs() {
     for (const Node& node : built.nodes) {
@@ -116,7 +130,7 @@ struct Net::Impl {
       try {
         std::vector<std::vector<float>> values;
         std::vector<float*> tops;
-        for (const Shape& shape : reader->shapes(reader->batch_size())) {
+        for (const Shape& shape : reader->shapes(reader->items())) {
           tops.push_back(values.emplace_back(at(shape.count())).data());
         }
         const std::uint64_t position = reader->position();

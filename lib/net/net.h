@@ -32,7 +32,7 @@ struct NetOptions {
   bool separate_layers = false;
   /// Seed of fillers, masks and data order.
   std::uint64_t seed = 0;
-  /// How its data layers read.
+  /// How its data layers read. To skip bad records is a user error with more than one.
   ReaderOptions reading;
   /// Parameters are those of this net, by layer name, as far as it has the layer (a test net of a
   /// solver). It must outlive this one.

@@ -111,11 +111,15 @@ bool convert(Message* message, const ForkField& row, const UnknownField& value) 
   const bool is_value = row.message.find('.') != std::string_view::npos;
   const FieldDescriptor* field =
       is_value ? message->GetDescriptor()->FindFieldByNumber(value.number())
-               : message->GetDescriptor()->FindFieldByName(std::string(row.field));
+               : message->GetDescriptor()->FindFieldByName(
+                     std::string(row.treatment == Treatment::kRenamed ? row.note : row.field));
   CREMA_ASSERT(field != nullptr);
   switch (field->cpp_type()) {
     case FieldDescriptor::CPPTYPE_BOOL:
       reflection->SetBool(message, field, value.varint() != 0);
+      return true;
+    case FieldDescriptor::CPPTYPE_UINT32:
+      reflection->SetUInt32(message, field, static_cast<std::uint32_t>(value.varint()));
       return true;
     case FieldDescriptor::CPPTYPE_FLOAT:
       reflection->SetFloat(message, field, float_of(value));
@@ -157,7 +161,7 @@ bool treat(Message* message, const UnknownField& field, const std::vector<const 
     return true;
   }
   const ForkField& row = *rows.front();
-  if (row.treatment == Treatment::kConverted) {
+  if (row.treatment == Treatment::kConverted || row.treatment == Treatment::kRenamed) {
     require(convert(message, row, field), "{}{}{} is damaged",
             layer.empty() ? "" : fmt::format("layer \"{}\": ", layer), path, row.field);
     return true;

@@ -41,7 +41,7 @@ ScoreSums Solver::score(int index) {
   ScoreSums sums;
   if (const std::string who = tests_whole_sources(param_); !who.empty()) {
     for (WholePass pass(net, who); pass.next() && !stop_asked();) {
-      sums.add_records(net, net.forward(), pass.records());
+      sums.add_records(net, net.forward(), pass.counted());
     }
     return sums;
   }

@@ -44,6 +44,8 @@ WholePass::~WholePass() {
   }
 }
 
+int WholePass::counted() const { return net_.readers().front().second->items(); }
+
 bool WholePass::next() {
   if (done_ == source_.records) {
     net_.set_batch(0);

@@ -23,7 +23,7 @@ WholeSource whole_source(const Net& net, const std::string& who);
 
 /// One pass over it:
 ///
-///   for (WholePass pass(net, "--all"); pass.next();) { net.forward(); … pass.records() … }
+///   for (WholePass pass(net, "--all"); pass.next();) { net.forward(); … pass.counted() … }
 ///
 /// begins with an epoch, wherever the net was before. Afterwards the net has its own batch size
 /// again.
@@ -38,6 +38,8 @@ class WholePass {
   bool next();
   /// Of this batch.
   int records() const { return records_; }
+  /// After forward(): those that were read. The others are broken and were left out.
+  int counted() const;
   /// So far, those of this batch included, and of the source.
   std::int64_t done() const { return done_; }
   std::int64_t total() const { return source_.records; }

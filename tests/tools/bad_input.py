@@ -144,7 +144,7 @@ class NetText(NetTest):
     def test_fields_of_other_forks(self):
         cases = [
             (layer("bn", "BN", "data", "bn", "bn_param { }"), "bn_param", "SegNet"),
-            (layer("x", "Data", "", "x", "transform_param { crop_h: 3 }"), "crop_h", "NVIDIA"),
+            (layer("x", "Data", "", "x", "transform_param { resize_param { } }"), "resize_param", "resize_short_side"),
             (layer("x", "Data", "", "x", "transform_param { fixed_crop: true }"), "fixed_crop", ""),
             (convolution("num_output: 3 kernel_size: 3\n fusion_type: SUM_FUSION"), "fusion_type", "Intel"),
         ]
@@ -238,7 +238,7 @@ class NetStructure(NetTest):
 
     def test_number_of_tops(self):
         text = DUMMY + layer("ip", "InnerProduct", "data", "a b", "inner_product_param { num_output: 2 }")
-        self.check_net(text, 'layer "ip" (InnerProduct)', "tops, not 2", at='layer {\n  name: "ip"')
+        self.check_net(text, 'layer "ip" (InnerProduct)', "gives 1 top, not 2", at='layer {\n  name: "ip"')
 
     def test_number_of_loss_weights(self):
         text = DUMMY + layer("r", "ReLU", "data", "r", "loss_weight: 1 loss_weight: 2")
@@ -1076,6 +1076,7 @@ class CommandLines(ToolTest):
             (("convert-folder", "--test_fraction=1", "--test_db=t", "a", "b"), ("between 0 and 1",)),
             (("convert-idx", "--seed=3", "a", "b", "c"), ("--seed has no effect without --pairs",)),
             (("convert-idx", "--backend=sqlite", "a", "b", "c"), ('lmdb or leveldb, not "sqlite"',)),
+            (("make-shapes", "--encoded", "a"), ("--encoded has no effect without --db",)),
             (("convert-cifar", "a", "b", "sqlite"), ('lmdb or leveldb, not "sqlite"',)),
             (("convert-cifar", "--label=coarse", "a", "b"), ("--label has no effect without --cifar100",)),
             (("convert-cifar", "--cifar100", "--label=all", "a", "b"), ('--label is "all"', "fine, coarse or both")),
@@ -1101,6 +1102,7 @@ class CommandLines(ToolTest):
             "convert-idx": "pairs backend seed",
             "convert-imageset": "labels float_labels " + pictures,
             "convert-text": "streams test_share",
+            "make-shapes": "count size classes seed distractors db backend encoded threads",
             "compute-image-mean": "backend",
             "extract-features": "gpu devices threads level stage dialect",
         }
@@ -1112,6 +1114,7 @@ class CommandLines(ToolTest):
             "convert-idx": "convert-idx [--pairs] IMAGES LABELS DB",
             "convert-imageset": "convert-imageset [flags] ROOT LIST DB",
             "convert-text": "convert-text [--streams N] [--test_share X] TEXT FOLDER",
+            "make-shapes": "make-shapes [flags] OUT",
             "compute-image-mean": "compute-image-mean [--backend lmdb|leveldb] DB [OUT]",
             "extract-features": "extract-features WEIGHTS NET BLOB,… DB,… BATCHES|all lmdb|leveldb [CPU|GPU] [ID]",
         }

@@ -81,6 +81,14 @@ def read(path):
         return file.read()
 
 
+def can_mount():
+    """Whether a small disk can be made: in a mount namespace of its own, so that it goes with the command."""
+    try:
+        return subprocess.run(["unshare", "-rm", "mount", "-t", "tmpfs", "none", "/mnt"], capture_output=True).returncode == 0
+    except FileNotFoundError:
+        return False
+
+
 def files_below(folder="."):
     return sorted(os.path.relpath(os.path.join(where, name), folder)
                   for where, _, names in os.walk(folder) for name in names)

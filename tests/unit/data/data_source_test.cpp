@@ -183,7 +183,9 @@ TEST(DataSource, ShapesOfLaterRecords) {
                                {"b", byte_datum(3, 9, 7, 0, 1).SerializeAsString()}});
   layer.mutable_data_param()->set_source(folder / "small");
   EXPECT_EQ(error_of([&] { read(open(layer).get()); }),
-            folder / "small" + ": record \"b\": the image is 3x9x7, smaller than crop_size 8");
+            folder / "small" +
+                ": record \"b\": the image is 3x9x7, smaller than crop_size 8; "
+                "resize_short_side, or resize_height and resize_width, would enlarge it");
 
   make_lmdb(folder / "hwc", {{"a", byte_datum(3, 8, 8, 0, 0).SerializeAsString()},
                              {"b", byte_datum(8, 8, 3, 0, 1).SerializeAsString()}});
@@ -204,7 +206,9 @@ TEST(DataSource, FirstRecordIsCheckedAtOnce) {
   caffe::LayerParameter layer = data_layer(folder / "db", 2);
   layer.mutable_transform_param()->set_crop_size(4);
   EXPECT_EQ(error_of([&] { open(layer); }),
-            folder / "db" + ": record \"00000000\": the image is 1x2x3, smaller than crop_size 4");
+            folder / "db" +
+                ": record \"00000000\": the image is 1x2x3, smaller than crop_size 4; "
+                "resize_short_side, or resize_height and resize_width, would enlarge it");
 }
 
 TEST(DataSource, ParametersThatCannotBe) {

@@ -1,46 +1,20 @@
-#include "data/transform.h"
-
 #include <gmock/gmock.h>
 
 #include <algorithm>
 #include <numeric>
 #include <set>
 
-#include "data/datum.h"
-#include "fixtures.h"
-#include "proto/blobs.h"
+#include "transform_harness.h"
 
 namespace crema {
 namespace {
 
 using testing::byte_datum;
 using testing::error_of;
+using testing::make;
+using testing::run;
 using testing::TemporaryFolder;
-
-std::vector<float> run(const Transformer& transformer, const caffe::Datum& datum,
-                       std::uint64_t ordinal = 0) {
-  const ImageView image = image_of(datum);
-  std::vector<float> out(static_cast<std::size_t>(transformer.output_shape(image.shape()).count()));
-  Transformer::Workspace workspace;
-  transformer.transform(image, ordinal, &workspace, out.data());
-  return out;
-}
-
-Transformer make(const caffe::TransformationParameter& param, caffe::Phase phase = caffe::TEST,
-                 std::uint64_t seed = 1) {
-  return {param, phase, seed, "data"};
-}
-
-void write_mean(const std::string& path, const std::vector<int>& legacy_shape) {
-  caffe::BlobProto mean;
-  mean.set_num(legacy_shape[0]);
-  mean.set_channels(legacy_shape[1]);
-  mean.set_height(legacy_shape[2]);
-  mean.set_width(legacy_shape[3]);
-  const int count = legacy_shape[0] * legacy_shape[1] * legacy_shape[2] * legacy_shape[3];
-  for (int i = 0; i < count; ++i) mean.add_data(0.5f * static_cast<float>(i));
-  testing::write_file(path, mean.SerializeAsString());
-}
+using testing::write_mean;
 
 TEST(Transform, WithoutParametersConvertsOnly) {
   EXPECT_THAT(run(make({}), byte_datum(1, 2, 3, 252, 0)),
@@ -163,7 +137,9 @@ TEST(Transform, MisfitsNameBothShapes) {
   };
   caffe::TransformationParameter param;
   param.set_crop_size(8);
-  EXPECT_EQ(shape_error(param, {3, 7, 20}), "the image is 3x7x20, smaller than crop_size 8");
+  EXPECT_EQ(shape_error(param, {3, 7, 20}),
+            "the image is 3x7x20, smaller than crop_size 8; resize_short_side, or resize_height "
+            "and resize_width, would enlarge it");
   EXPECT_EQ(shape_error(param, {28, 28, 3}),
             "the image is 28x28x3, smaller than crop_size 8; 28x28x3 looks like height x width x "
             "channels, Caffe wants the channels first");

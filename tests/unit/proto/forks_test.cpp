@@ -129,6 +129,38 @@ TEST(ForkText, OtherNamesAreWrittenAsIntels) {
                                                  "rampup_lr (line 1) became warmup_start_lr"}));
 }
 
+TEST(ForkText, RectangularCropsByEitherName) {
+  UpgradeNotes notes;
+  const auto net = net_of("layer { name: \"d\" transform_param { crop_h: 3 crop_w: 4 } }", &notes);
+  EXPECT_EQ(plain(net), "layer { name: \"d\" transform_param { crop_height: 3 crop_width: 4 } }");
+  EXPECT_EQ(notes, (UpgradeNotes{"transform_param.crop_h (line 1) became crop_height",
+                                 "transform_param.crop_w (line 1) became crop_width"}));
+}
+
+TEST(ForkText, WhatComesClosest) {
+  const struct {
+    const char *field, *names;
+  } rows[] = {
+      {"resize_param { }", "resize_height and resize_width, or resize_short_side,"},
+      {"distort_param { }", "brightness, contrast, saturation and hue"},
+      {"expand_param { }", "min_scale below 1"},
+      {"random_aspect_ratio_param { }", "max_aspect_ratio, min_scale and max_scale"},
+      {"random_resize_param { }", "resize_short_side with min_scale and max_scale"},
+      {"img_rand_resize_lower: 256", "resize_short_side with min_scale and max_scale"},
+      {"rand_resize_ratio_upper: 2", "min_scale and max_scale"},
+      {"vertical_stretch_lower: 0.8", "max_aspect_ratio"},
+  };
+  for (const auto& row : rows) {
+    const std::string error =
+        error_of([&] { net_of(std::string("layer { transform_param { ") + row.field + " } }"); });
+    const std::size_t note = error.rfind('(');
+    ASSERT_NE(note, std::string::npos) << error;
+    EXPECT_EQ(error.substr(note, 2 + std::string(row.names).size()),
+              std::string("(") + row.names + " ");
+    EXPECT_TRUE(error.ends_with("closest)")) << error;
+  }
+}
+
 TEST(ForkText, WarmingUpByEitherName) {
   const Scratch scratch;
   const std::string path =
@@ -367,6 +399,23 @@ TEST_F(ForkBinary, CollidingNumbers) {
   net_.mutable_layer(0)->mutable_data_param()->mutable_unknown_fields()->Clear();
   unknown(net_.mutable_layer(0)->mutable_data_param())->AddVarint(11, 0);
   EXPECT_EQ(error(), "") << "shuffle: false";
+}
+
+TEST_F(ForkBinary, RectangularCrops) {
+  auto* unread = unknown(layer("d", "Data")->mutable_transform_param());
+  unread->AddVarint(211, 3);  // NVIDIA's
+  unread->AddVarint(212, 4);
+  EXPECT_EQ(read().layer(0).transform_param().ShortDebugString(), "crop_height: 3 crop_width: 4");
+  unread->Clear();
+  unread->AddVarint(11, 3);  // Intel's; a resizing to NVIDIA
+  unread->AddVarint(12, 4);
+  EXPECT_EQ(read(Dialect::kIntel).layer(0).transform_param().ShortDebugString(),
+            "crop_height: 3 crop_width: 4");
+  EXPECT_EQ(error(Dialect::kNvidia),
+            file() +
+                ": layer \"d\": transform_param.img_rand_resize_upper of NVIDIA Caffe (NVCaffe) "
+                "changes results and is not supported (resize_short_side with min_scale and "
+                "max_scale comes closest)");
 }
 
 TEST_F(ForkBinary, BothForks) {

@@ -68,7 +68,7 @@ const BadText kBadTexts[] = {
      "n.prototxt:1:50: layer \"d\" (Data): unknown field \"resize_param\" in transform_param; it "
      "is "
      "a field of NVIDIA Caffe (NVCaffe) and Intel Caffe that changes results and is not supported "
-     "(resize the images when the database is made)"},
+     "(resize_height and resize_width, or resize_short_side, come closest)"},
     {"old learning rates in a new layer", "layer { name: \"c\" blobs_lr: 1 }",
      "n.prototxt:1:19: layer \"c\": unknown field \"blobs_lr\" in a layer; use `param { lr_mult "
      "decay_mult }`, one for each parameter"},

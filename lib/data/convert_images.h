@@ -25,7 +25,7 @@ struct ConvertImagesOptions {
   int threads = 0;                          ///< 0: one a core; the result is the same for all
   /// Records that wait for earlier ones take about so much memory at most: what is beyond is made
   /// again when its turn comes.
-  std::size_t waiting_bytes = std::size_t{256} << 20;
+  std::size_t waiting_bytes = std::size_t{512} << 20;
 };
 
 struct ConvertImagesResult {

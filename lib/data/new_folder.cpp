@@ -145,8 +145,9 @@ void NewFolder::write(const std::string& name, std::string_view contents) const 
 }
 
 void NewFolder::keep() {
-  require_system(::unlink((temporary_ + "/" + kMark).c_str()) == 0, "cannot finish {}", path_);
   sync_folder(temporary_);
+  // Between these two a kill leaves what is whole, but no mark to say whose it is.
+  require_system(::unlink((temporary_ + "/" + kMark).c_str()) == 0, "cannot finish {}", path_);
   int result = ::renameat2(AT_FDCWD, temporary_.c_str(), AT_FDCWD, path_.c_str(), RENAME_NOREPLACE);
   if (result != 0 && (errno == EINVAL || errno == ENOSYS)) {  // not every file system has it
     result = std::rename(temporary_.c_str(), path_.c_str());

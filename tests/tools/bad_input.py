@@ -1076,6 +1076,7 @@ class CommandLines(ToolTest):
             (("convert-folder", "--test_fraction=1", "--test_db=t", "a", "b"), ("between 0 and 1",)),
             (("convert-idx", "--seed=3", "a", "b", "c"), ("--seed has no effect without --pairs",)),
             (("convert-idx", "--backend=sqlite", "a", "b", "c"), ('lmdb or leveldb, not "sqlite"',)),
+            (("make-shapes", "--encoded", "a"), ("--encoded has no effect without --db",)),
             (("convert-cifar", "a", "b", "sqlite"), ('lmdb or leveldb, not "sqlite"',)),
             (("convert-cifar", "--label=coarse", "a", "b"), ("--label has no effect without --cifar100",)),
             (("convert-cifar", "--cifar100", "--label=all", "a", "b"), ('--label is "all"', "fine, coarse or both")),
@@ -1101,6 +1102,7 @@ class CommandLines(ToolTest):
             "convert-idx": "pairs backend seed",
             "convert-imageset": "labels float_labels " + pictures,
             "convert-text": "streams test_share",
+            "make-shapes": "count size classes seed distractors db backend encoded threads",
             "compute-image-mean": "backend",
             "extract-features": "gpu devices threads level stage dialect",
         }
@@ -1112,6 +1114,7 @@ class CommandLines(ToolTest):
             "convert-idx": "convert-idx [--pairs] IMAGES LABELS DB",
             "convert-imageset": "convert-imageset [flags] ROOT LIST DB",
             "convert-text": "convert-text [--streams N] [--test_share X] TEXT FOLDER",
+            "make-shapes": "make-shapes [flags] OUT",
             "compute-image-mean": "compute-image-mean [--backend lmdb|leveldb] DB [OUT]",
             "extract-features": "extract-features WEIGHTS NET BLOB,… DB,… BATCHES|all lmdb|leveldb [CPU|GPU] [ID]",
         }

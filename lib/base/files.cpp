@@ -1,6 +1,7 @@
 #include "base/files.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -69,11 +70,37 @@ struct Destination {
   struct stat status {};  ///< of what is there
 };
 
+bool is_pipe(const std::string& path) {
+  struct stat is = {};
+  return ::stat(path.c_str(), &is) == 0 && S_ISFIFO(is.st_mode);
+}
+
+/// To its end. Where no process has it open for writing, opening it would wait for ever.
+std::string read_pipe(const std::string& path) {
+  errno = 0;
+  const Descriptor pipe(path, O_RDONLY | O_NONBLOCK);
+  require_system(pipe.get() >= 0, "cannot open {}", path);
+  std::string contents;
+  for (char bytes[1 << 16];;) {
+    const ssize_t got = ::read(pipe.get(), bytes, sizeof bytes);
+    require(got != 0 || !contents.empty(), "{} is a pipe that nobody writes to", path);
+    if (got == 0) return contents;
+    if (got > 0) {
+      contents.append(bytes, static_cast<std::size_t>(got));
+      continue;
+    }
+    require_system(errno == EAGAIN || errno == EINTR, "cannot read {}", path);
+    pollfd more = {pipe.get(), POLLIN, 0};
+    ::poll(&more, 1, -1);
+  }
+}
+
 }  // namespace
 
 std::string read_file(const std::string& path) {
   boost::system::error_code ignored;  // opening says what is wrong
   require(!fs::is_directory(path, ignored), "{} is a directory, not a file", path);
+  if (is_pipe(path)) return read_pipe(path);
   errno = 0;
   std::ifstream in(path, std::ios::binary);
   require_system(in.good(), "cannot open {}", path);

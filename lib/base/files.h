@@ -9,7 +9,8 @@
 
 namespace crema {
 
-/// The contents of a regular file. Fails on directories and on files that cannot be opened.
+/// The contents of a file, or what is written into a pipe until that is closed. Fails on
+/// directories, on files that cannot be opened, and on a pipe that nobody has open for writing.
 std::string read_file(const std::string& path);
 
 /// The contents of a text file without a byte order mark at its start. A NUL byte is an error that

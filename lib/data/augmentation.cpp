@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
+#include <limits>
 #include <numbers>
+#include <numeric>
 
 #include "base/error.h"
 
@@ -61,28 +64,44 @@ Matrix color_matrix(double gain, double saturation, double angle) {
   return product;
 }
 
-float held(float value, float most) {
-  const float low = value > 0 ? value : 0;
-  return low < most ? low : most;
+/// Values are held to this range; those that are no numbers stay so.
+struct Range {
+  float operator()(float value) const {
+    const float high = value < least ? least : value;
+    return high > most ? most : high;
+  }
+  float least, most;
+};
+
+Range range_of(bool bytes) {
+  constexpr float kAny = std::numeric_limits<float>::infinity();
+  return bytes ? Range{0, 255} : Range{-kAny, kAny};
 }
 
-void mix(const Matrix& m, float offset, bool bytes, std::int64_t count, float* __restrict blue,
+void mix(const Matrix& m, float offset, Range range, std::int64_t count, float* __restrict blue,
          float* __restrict green, float* __restrict red) {
   for (std::int64_t i = 0; i < count; ++i) {
-    const float b = m[0][0] * blue[i] + m[0][1] * green[i] + m[0][2] * red[i] + offset;
-    const float g = m[1][0] * blue[i] + m[1][1] * green[i] + m[1][2] * red[i] + offset;
-    const float r = m[2][0] * blue[i] + m[2][1] * green[i] + m[2][2] * red[i] + offset;
-    blue[i] = bytes ? held(b, 255) : b;
-    green[i] = bytes ? held(g, 255) : g;
-    red[i] = bytes ? held(r, 255) : r;
+    const float b = blue[i], g = green[i], r = red[i];
+    blue[i] = range(m[0][0] * b + m[0][1] * g + m[0][2] * r + offset);
+    green[i] = range(m[1][0] * b + m[1][1] * g + m[1][2] * r + offset);
+    red[i] = range(m[2][0] * b + m[2][1] * g + m[2][2] * r + offset);
   }
 }
 
-void change(float gain, float offset, bool bytes, std::int64_t count, float* __restrict values) {
-  for (std::int64_t i = 0; i < count; ++i) {
-    const float value = gain * values[i] + offset;
-    values[i] = bytes ? held(value, 255) : value;
+void change(float gain, float offset, Range range, std::int64_t count, float* values) {
+  for (std::int64_t i = 0; i < count; ++i) values[i] = range(gain * values[i] + offset);
+}
+
+/// In double, in several sums at once: one alone would wait for each addition.
+double sum_of(const float* values, std::int64_t count) {
+  constexpr std::int64_t kSums = 8;
+  double sums[kSums] = {};
+  std::int64_t i = 0;
+  for (; i + kSums <= count; i += kSums) {
+    for (std::int64_t k = 0; k < kSums; ++k) sums[k] += static_cast<double>(values[i + k]);
   }
+  for (; i < count; ++i) sums[0] += static_cast<double>(values[i]);
+  return std::accumulate(std::begin(sums), std::end(sums), 0.0);
 }
 
 /// The mean grey of all pixels.
@@ -90,9 +109,8 @@ double mean_grey(std::int64_t channels, std::int64_t pixels, const float* planes
   constexpr double kGrey[] = {0.114, 0.587, 0.299};
   double grey = 0;
   for (std::int64_t c = 0; c < channels; ++c) {
-    double sum = 0;
-    for (std::int64_t i = 0; i < pixels; ++i) sum += planes[c * pixels + i];
-    grey += sum * (channels == 3 ? kGrey[c] : 1 / static_cast<double>(channels));
+    const double weight = channels == 3 ? kGrey[c] : 1 / static_cast<double>(channels);
+    grey += weight * sum_of(planes + c * pixels, pixels);
   }
   return grey / static_cast<double>(pixels);
 }
@@ -155,15 +173,16 @@ void Augmentation::recolor(const RandomStream& random, std::uint64_t ordinal, st
   const double offset =
       contrast == 1 ? 0 : (1 - contrast) * brightness * mean_grey(channels, pixels, planes);
   if (!mixes_channels()) {
-    change(static_cast<float>(gain), static_cast<float>(offset), bytes, channels * pixels, planes);
+    change(static_cast<float>(gain), static_cast<float>(offset), range_of(bytes), channels * pixels,
+           planes);
     return;
   }
   CREMA_ASSERT(channels == 3);
   const double saturation = 1 + even(random, ordinal, kSaturation, saturation_);
   const double angle = even(random, ordinal, kHue, hue_) * 2 * std::numbers::pi;
   // The matrix leaves greys as they are, and so the offset.
-  mix(color_matrix(gain, saturation, angle), static_cast<float>(offset), bytes, pixels, planes,
-      planes + pixels, planes + 2 * pixels);
+  mix(color_matrix(gain, saturation, angle), static_cast<float>(offset), range_of(bytes), pixels,
+      planes, planes + pixels, planes + 2 * pixels);
 }
 
 void Augmentation::cut_out(const RandomStream& random, std::uint64_t ordinal, std::int64_t channels,

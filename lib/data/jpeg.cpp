@@ -43,7 +43,7 @@ std::string decompress(void* decompressor, std::string_view file, PictureSize si
 /// Decodes; what is wrong with the file, "" for nothing.
 std::string decode(void* decompressor, std::string_view file, PictureSize size, int format,
                    std::uint8_t* pixels) {
-  const std::string said = decompress(decompressor, file, size, format, pixels);
+  std::string said = decompress(decompressor, file, size, format, pixels);
   if (said.empty()) return "";
   if (!has_end(file)) {
     // If nothing else is missing, there is nothing to say once the mark is there.

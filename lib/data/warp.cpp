@@ -3,7 +3,6 @@
 #include "data/warp.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "base/error.h"
 
@@ -15,15 +14,20 @@ namespace {
 struct Axis {
   explicit Axis(std::int64_t length)
       : last(static_cast<double>(length - 1)),
-        last_first(std::max(0.0, static_cast<double>(length - 2))) {}
+        last_first(static_cast<std::int32_t>(std::max<std::int64_t>(0, length - 2))) {}
 
-  double first_of(double place) const { return std::min(std::floor(place), last_first); }
   double hold(double place) const {
     const double low = place > 0 ? place : 0;
     return low < last ? low : last;
   }
+  /// Of a place that is held.
+  std::int32_t first_of(double place) const {
+    const auto whole = static_cast<std::int32_t>(place);
+    return whole < last_first ? whole : last_first;
+  }
 
-  double last, last_first;
+  double last;
+  std::int32_t last_first;
 };
 
 void find_row(const LinearMap& map, std::int64_t y, std::int64_t width, PictureSize from,
@@ -39,29 +43,57 @@ void find_row(const LinearMap& map, std::int64_t y, std::int64_t width, PictureS
   for (std::int32_t x = 0; x < count; ++x) {
     const double at_row = rows.hold(row + map.row_x * x);
     const double at_column = columns.hold(column + map.column_x * x);
-    const double first_row = rows.first_of(at_row), first_column = columns.first_of(at_column);
-    corners[x] =
-        static_cast<std::int32_t>(first_row) * stride + static_cast<std::int32_t>(first_column);
+    const std::int32_t first_row = rows.first_of(at_row);
+    const std::int32_t first_column = columns.first_of(at_column);
+    corners[x] = first_row * stride + first_column;
     down[x] = static_cast<float>(at_row - first_row);
     right[x] = static_cast<float>(at_column - first_column);
   }
 }
 
-template <class Value>
-void sample_row(const Value* __restrict plane, std::int64_t to_right, std::int64_t to_below,
+float between(float from, float to, float way) { return from + way * (to - from); }
+
+void sample_row(const float* __restrict plane, std::int64_t to_right, std::int64_t to_below,
                 std::int64_t width, const WarpScratch& scratch, float* __restrict out) {
   const std::int32_t* __restrict const corners = scratch.corners.data();
   const float* __restrict const down = scratch.down.data();
   const float* __restrict const right = scratch.right.data();
   for (std::int64_t x = 0; x < width; ++x) {
-    const Value* const at = plane + corners[x];
-    const auto top_left = static_cast<float>(at[0]);
-    const auto top_right = static_cast<float>(at[to_right]);
-    const auto bottom_left = static_cast<float>(at[to_below]);
-    const auto bottom_right = static_cast<float>(at[to_below + to_right]);
-    const float top = top_left + right[x] * (top_right - top_left);
-    const float bottom = bottom_left + right[x] * (bottom_right - bottom_left);
-    out[x] = top + down[x] * (bottom - top);
+    const float* const at = plane + corners[x];
+    const float top = between(at[0], at[to_right], right[x]);
+    const float bottom = between(at[to_below], at[to_below + to_right], right[x]);
+    out[x] = between(top, bottom, down[x]);
+  }
+}
+
+/// The four pixels around each place in one number, from the lowest byte on.
+template <bool kNext>
+void pick_fours(const std::uint8_t* __restrict plane, std::int64_t to_below, std::int64_t width,
+                const std::int32_t* __restrict corners, std::uint32_t* __restrict fours) {
+  for (std::int64_t x = 0; x < width; ++x) {
+    const std::uint8_t* const top = plane + corners[x];
+    const std::uint8_t* const bottom = top + to_below;
+    fours[x] = static_cast<std::uint32_t>(top[0]) | static_cast<std::uint32_t>(top[kNext]) << 8 |
+               static_cast<std::uint32_t>(bottom[0]) << 16 |
+               static_cast<std::uint32_t>(bottom[kNext]) << 24;
+  }
+}
+
+/// Bytes are picked one by one; what is calculated with them is vectorised.
+void sample_row(const std::uint8_t* plane, std::int64_t to_right, std::int64_t to_below,
+                std::int64_t width, WarpScratch& scratch, float* __restrict out) {
+  const auto pick = to_right == 1 ? pick_fours<true> : pick_fours<false>;
+  pick(plane, to_below, width, scratch.corners.data(), scratch.fours.data());
+  const std::uint32_t* __restrict const fours = scratch.fours.data();
+  const float* __restrict const down = scratch.down.data();
+  const float* __restrict const right = scratch.right.data();
+  const auto byte = [](std::uint32_t four, int index) {
+    return static_cast<float>(static_cast<std::int32_t>(four >> (8 * index) & 255U));
+  };
+  for (std::int64_t x = 0; x < width; ++x) {
+    const float top = between(byte(fours[x], 0), byte(fours[x], 1), right[x]);
+    const float bottom = between(byte(fours[x], 2), byte(fours[x], 3), right[x]);
+    out[x] = between(top, bottom, down[x]);
   }
 }
 
@@ -83,6 +115,7 @@ void warp(const Value* planes, std::int64_t channels, PictureSize from, const Li
   scratch->corners.resize(static_cast<std::size_t>(to.width));
   scratch->down.resize(static_cast<std::size_t>(to.width));
   scratch->right.resize(static_cast<std::size_t>(to.width));
+  scratch->fours.resize(static_cast<std::size_t>(to.width));
   // In a source of one row or column there is no next one.
   const std::int64_t to_right = from.width > 1 ? 1 : 0;
   const std::int64_t to_below = from.height > 1 ? from.width : 0;

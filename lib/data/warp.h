@@ -25,6 +25,7 @@ LinearMap resizing_map(PictureSize from, PictureSize to);
 struct WarpScratch {
   std::vector<std::int32_t> corners;
   std::vector<float> down, right;
+  std::vector<std::uint32_t> fours;
 };
 
 /// Each plane of the result, `to` pixels in rows, from a plane of the source. What lies outside of

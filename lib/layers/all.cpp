@@ -119,8 +119,11 @@ const std::vector<LayerType>& layer_types() {
        "Learned filters moved over images, in groups and with dilation if wanted.", "", true},
       {"Crop", make_crop, 2, 2, 1, 1, "crop_param",
        "The first bottom cut to the size of the second."},
-      {"Data", make_data, 0, 0, 1, 2, "data_param transform_param",
-       "Images and labels from a database."},
+      {"Data", make_data, 0, 0, 1, kMany, "data_param transform_param",
+       "Images and labels from a database.",
+       "Where records have several labels, a second top takes all of a record, or as many more "
+       "tops "
+       "as there are labels one each."},
       {"Deconvolution", make_deconvolution, 1, kMany, 1, kMany, "convolution_param",
        "The transpose of a convolution: enlarges images with learned or bilinear filters.", "",
        true},
@@ -148,8 +151,10 @@ const std::vector<LayerType>& layer_types() {
        "No item kept is fine, and what follows runs on none. A net with force_backward: true is "
        "accepted; the selector gets no gradient."},
       {"Flatten", make_flatten, 1, 1, 1, 1, "flatten_param", "Several axes made one."},
-      {"HDF5Data", make_hdf5_data, 0, 0, 1, kMany, "hdf5_data_param",
-       "Rows of the datasets of HDF5 files."},
+      {"HDF5Data", make_hdf5_data, 0, 0, 1, kMany, "hdf5_data_param transform_param",
+       "Rows of the datasets of HDF5 files.",
+       "transform_param applies to the first top; Caffe refuses it. Files are read row by row and "
+       "may be larger than memory."},
       {"HDF5Output", make_hdf5_output, 2, 2, 0, 0, "hdf5_output_param",
        "Writes its bottoms into the datasets data and label of an HDF5 file.",
        "Every forward pass appends its rows, where Caffe aborts at the second one. The file "
@@ -160,10 +165,11 @@ const std::vector<LayerType>& layer_types() {
        "A label that is no class is an error."},
       {"Im2col", make_im2col, 1, 1, 1, 1, "convolution_param",
        "The windows of a convolution laid out as channels."},
-      {"ImageData", make_image_data, 0, 0, 2, 2, "image_data_param",
+      {"ImageData", make_image_data, 0, 0, 2, kMany, "image_data_param transform_param",
        "Images and labels from picture files that a list names.",
-       "Labels have to be whole numbers, and an image that cannot be read is an error. rand_skip "
-       "may be at most the number of lines."},
+       "An image that cannot be read is an error. Labels may be several (label_count), in one top "
+       "or a top each, and need not be whole numbers. source may be a folder with a sub-folder of "
+       "images for each class. rand_skip may be at most the number of lines."},
       {"InfogainLoss", make_infogain_loss, 2, 3, 1, 2, "infogain_loss_param",
        "A softmax loss in which each confusion of classes has its own weight.",
        "A label that is no class is an error. Under force_backward the matrix gets no gradient, "
@@ -243,7 +249,7 @@ const std::vector<LayerType>& layer_types() {
        "One for values above a threshold, else zero.",
        "With force_backward no gradient is asked of it; Caffe aborts."},
       {"Tile", make_tile, 1, 1, 1, 1, "tile_param", "The bottom repeated along an axis."},
-      {"WindowData", make_window_data, 0, 0, 2, 2, "window_data_param",
+      {"WindowData", make_window_data, 0, 0, 2, 2, "window_data_param transform_param",
        "Parts of images, foreground and background, as R-CNN trains on.",
        "A window that reaches beyond its image without context_pad is cut off there; Caffe "
        "aborts."},

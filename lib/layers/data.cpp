@@ -1,7 +1,7 @@
-// Data (no bottom, 1 to 2 tops: images and labels): records of a database.
+// Data (no bottom, n >= 1 tops: images and labels): records of a database.
 //
-// Tops: batch x C x H x W, transformed (transform_param), and batch. What is read and how is the
-// matter of data/batch_reader.h.
+// Tops: batch x C x H x W, transformed (transform_param), and the labels. What is read and how, and
+// which labels go where, is the matter of data/batch_reader.h.
 #include "layers/reader_layer.h"
 
 namespace crema {

@@ -1,7 +1,7 @@
-// ImageData (no bottom, 2 tops: images and labels): picture files from a list.
+// ImageData (no bottom, n >= 2 tops: images and labels): picture files from a list.
 //
-// Tops: batch x C x H x W, transformed (transform_param), and batch. What is read and how is the
-// matter of data/batch_reader.h.
+// Tops: batch x C x H x W, transformed (transform_param), and the labels. What is read and how is
+// the matter of data/batch_reader.h.
 #include "layers/reader_layer.h"
 
 namespace crema {

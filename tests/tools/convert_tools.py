@@ -22,14 +22,6 @@ from harness import ToolTest, png, read, run, tool_path, write
 KILLS = 20
 
 
-def can_mount():
-    """Whether a small disk can be made: in a mount namespace of its own, so that it goes with the command."""
-    try:
-        return subprocess.run(["unshare", "-rm", "mount", "-t", "tmpfs", "none", "/mnt"], capture_output=True).returncode == 0
-    except FileNotFoundError:
-        return False
-
-
 def has_leveldb():
     write("probe.images", b"\0\0\x08\3\0\0\0\1\0\0\0\1\0\0\0\1x")
     write("probe.labels", b"\0\0\x08\1\0\0\0\1\0")
@@ -299,7 +291,7 @@ class Unfinished(ToolTest):
                 self.assertTrue(read("err").endswith(b"error: stopped by a signal; nothing was written\n"), read("err"))
                 self.assertEqual(os.listdir("out"), [])
 
-    @unittest.skipUnless(can_mount(), "no small disk can be made here")
+    @unittest.skipUnless(harness.can_mount(), "no small disk can be made here")
     def test_full_disk(self):
         """A disk of its own, of several sizes that are too small."""
         shutil.rmtree("out")

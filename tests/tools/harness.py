@@ -81,6 +81,14 @@ def read(path):
         return file.read()
 
 
+def can_mount():
+    """Whether a small disk can be made: in a mount namespace of its own, so that it goes with the command."""
+    try:
+        return subprocess.run(["unshare", "-rm", "mount", "-t", "tmpfs", "none", "/mnt"], capture_output=True).returncode == 0
+    except FileNotFoundError:
+        return False
+
+
 def files_below(folder="."):
     return sorted(os.path.relpath(os.path.join(where, name), folder)
                   for where, _, names in os.walk(folder) for name in names)
@@ -170,6 +178,30 @@ def make_small_lmdb(path, records):
         pages += bytes(page)
     write(os.path.join(path, "data.mdb"), pages)
     return path
+
+
+def read_small_lmdb(path):
+    """The (key, value) pairs of an LMDB whose records lie in one page."""
+    content = read(os.path.join(path, "data.mdb"))
+    page_size = 4096
+    # The newer of the two descriptions: magic number … root page … transaction.
+    newest = max((0, page_size), key=lambda at: struct.unpack_from("<Q", content, at + 16 + 128)[0])
+    root = struct.unpack_from("<Q", content, newest + 16 + 24 + 48 + 40)[0] * page_size
+    flags, lower = struct.unpack_from("<HH", content, root + 10)
+    assert flags & 2, "the root is no leaf"
+    records = []
+    for index in range((lower - 16) // 2):
+        at = root + struct.unpack_from("<H", content, root + 16 + 2 * index)[0]
+        low, high, node_flags, key_size = struct.unpack_from("<HHHH", content, at)
+        assert node_flags == 0, "a value in pages of its own"
+        key = content[at + 8:at + 8 + key_size]
+        records.append((key, content[at + 8 + key_size:at + 8 + key_size + (low | high << 16)]))
+    return records
+
+
+def datum_floats(value):
+    """float_data of a Datum that holds nothing else but its sizes."""
+    return [struct.unpack("<f", value[at + 1:at + 5])[0] for at in range(value.index(b"\x35"), len(value), 5)]
 
 
 # Nets.

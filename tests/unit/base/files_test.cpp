@@ -1,10 +1,13 @@
 #include "base/files.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <csignal>
+#include <thread>
 
 #include "../proto/scratch.h"
 
@@ -53,6 +56,21 @@ TEST(ReadFileTest, SaysWhatIsWrong) {
             "cannot open " + scratch.path("none") + ": No such file or directory");
   EXPECT_EQ(error_of([&] { read_file(scratch.folder()); }),
             scratch.folder() + " is a directory, not a file");
+}
+
+TEST(ReadFileTest, ReadsAPipeUnlessNobodyWritesToIt) {
+  const Scratch scratch;
+  const std::string pipe = scratch.path("pipe");
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_EQ(error_of([&] { read_file(pipe); }), pipe + " is a pipe that nobody writes to");
+  const int end = ::open(pipe.c_str(), O_RDWR);
+  const std::string bytes(300000, 'x');  // more than a pipe holds
+  std::thread writer([&] {
+    EXPECT_EQ(::write(end, bytes.data(), bytes.size()), static_cast<ssize_t>(bytes.size()));
+    ::close(end);
+  });
+  EXPECT_EQ(read_file(pipe).size(), bytes.size());
+  writer.join();
 }
 
 TEST(WriteFileTest, MakesAndReplaces) {

@@ -269,7 +269,8 @@ TEST_F(DescribeData, NetsThatDoNotFit) {
         "others, such as 2; num_output has to be 4, or the labels are wrong");
   wrong(net(good, 3, "crop_size: 5"),
         "12 of 12 images do not fit transform_param; db: record \"0000\": the image is 1x4x4, "
-        "smaller than crop_size 5");
+        "smaller than crop_size 5; resize_short_side, or resize_height and resize_width, would "
+        "enlarge it");
   wrong(net(good, 3, "mean_value: 1 mean_value: 2"),
         "12 of 12 images do not fit transform_param; db: record \"0000\": the image is 1x4x4, with "
         "1 channel, but there are 2 mean_value; give one, or one for each channel");

@@ -18,8 +18,9 @@ using testing::error_of;
 Image scene(std::int64_t channels, std::int64_t height, std::int64_t width) {
   Image image = testing::noise(channels, height, width, 3);
   for (std::int64_t i = 0; i < image.shape().count(); ++i) {
-    const double c = static_cast<double>(i / (height * width));
-    const double y = static_cast<double>(i / width % height), x = static_cast<double>(i % width);
+    const std::int64_t row = i / width % height, channel = i / (height * width);
+    const auto c = static_cast<double>(channel), y = static_cast<double>(row);
+    const auto x = static_cast<double>(i % width);
     const double wave = 128 + 60 * std::sin(0.2 * x + c) + 40 * std::cos(0.15 * y * (c + 1));
     std::uint8_t& byte = image.bytes[static_cast<std::size_t>(i)];
     byte = static_cast<std::uint8_t>(wave + byte % 16);

@@ -33,6 +33,7 @@ Transformer viewing(const caffe::TransformationParameter& param, const std::stri
 /// Top, left, mirrored.
 std::vector<std::vector<std::int64_t>> places(const std::vector<View>& views) {
   std::vector<std::vector<std::int64_t>> list;
+  list.reserve(views.size());
   for (const View& view : views) list.push_back({view.top, view.left, view.mirror ? 1 : 0});
   return list;
 }

@@ -29,11 +29,6 @@ TEST(WindowData, MissingFileIsAnErrorOfShapeInference) {
       testing::HasSubstr("cannot open /no/windows.txt"));
 }
 
-TEST(Hdf5Data, RefusesTransformations) {
-  EXPECT_THAT(infer_error("type: 'HDF5Data' top: 'data' transform_param { scale: 2 }", {}),
-              testing::HasSubstr("transform_param has no effect on HDF5 data"));
-}
-
 TEST(Hdf5Data, MissingListIsAnErrorOfShapeInference) {
   EXPECT_THAT(infer_error("type: 'HDF5Data' top: 'data' hdf5_data_param { source: '/no/list.txt' "
                           "batch_size: 2 }",

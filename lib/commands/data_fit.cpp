@@ -219,9 +219,11 @@ class Fit {
     }
     if (!outputs.empty()) return outputs.begin()->first;
     // None fits. What the net wants of one that does is clear only with a crop.
-    const std::int64_t crop = layer_.transform_param().crop_size();
-    if (crop == 0 || stats_.shapes.empty()) return std::nullopt;
-    return Shape{decoded(stats_.shapes.begin()->first)[0], crop, crop};
+    const caffe::TransformationParameter& param = layer_.transform_param();
+    const std::int64_t height = param.has_crop_height() ? param.crop_height() : param.crop_size();
+    const std::int64_t width = param.has_crop_width() ? param.crop_width() : param.crop_size();
+    if (height == 0 || width == 0 || stats_.shapes.empty()) return std::nullopt;
+    return Shape{decoded(stats_.shapes.begin()->first)[0], height, width};
   }
 
   void check_values() {

@@ -62,6 +62,16 @@ void Hdf5Rows::open() {
                  rows_ = all[0];
                  row_shape_ =
                      Shape(std::vector<std::int64_t>(all.dims().begin() + 1, all.dims().end()));
+                 // The library trusts a damaged header and would read over the end of what it has.
+                 // (Storage that was never written has no bytes yet; its values are all the same.)
+                 const H5D_layout_t form = H5Pget_layout(layout.id());
+                 const hsize_t stored = H5Dget_storage_size(dataset_.id());
+                 const hsize_t needed = static_cast<hsize_t>(all.count()) * H5Tget_size(type.id());
+                 const bool may_be_less =
+                     form == H5D_CONTIGUOUS ? stored == 0 || H5Pget_external_count(layout.id()) > 0
+                                            : form != H5D_COMPACT;
+                 require(may_be_less || stored >= needed,
+                         "damaged: {} needs {} bytes, but {} are there", all.str(), needed, stored);
                });
 }
 

@@ -5,107 +5,31 @@
 // of blocks is drawn, and rows are shuffled among some blocks that follow each other in it: random
 // enough to train with, while the disk reads long pieces and memory stays bounded.
 #include <algorithm>
-#include <boost/filesystem.hpp>
 #include <cstring>
-#include <fstream>
 #include <optional>
-#include <sstream>
 #include <utility>
 
 #include "base/error.h"
-#include "base/files.h"
 #include "data/batch_source.h"
+#include "data/hdf5_list.h"
 #include "data/hdf5_rows.h"
 #include "data/permutation.h"
+#include "data/row_order.h"
 #include "data/transform.h"
-#include "proto/file_kind.h"
 
 namespace crema {
 namespace {
 
 constexpr std::int64_t kBlockBytes = std::int64_t{2} << 20;  ///< read at once
-constexpr std::int64_t kBlocksTogether = 16;                 ///< shuffled with each other
+constexpr std::int64_t kBlocksTogether = RowOrder::kBlocksTogether;
 constexpr std::int64_t kShuffledBytes = kBlockBytes * kBlocksTogether;  ///< of a file in one block
 constexpr std::int64_t kMostBlockBytes = std::int64_t{64} << 20;        ///< for chunks of many rows
-
-std::vector<std::string> listed_files(const std::string& list) {
-  // Only the beginning: it may be large.
-  std::string head(8, '\0');
-  boost::system::error_code ignored;
-  if (boost::filesystem::is_regular_file(list, ignored)) {
-    std::ifstream(list, std::ios::binary).read(head.data(), 8);
-  }
-  require(kind_of(head) != FileKind::kHdf5,
-          "source is a text file that lists HDF5 files; {} is an HDF5 file itself", list);
-  std::istringstream in(read_text_file(list));
-  std::vector<std::string> names;
-  for (std::string name; in >> name;) names.push_back(name);
-  require(!names.empty(), "{} lists no HDF5 files", list);
-  return names;
-}
-
-/// The order in which one epoch takes the rows of one file.
-class RowOrder {
- public:
-  /// `block`: rows of a block. `random` and `epoch`: of the shuffling; without, the file's order.
-  RowOrder(std::int64_t rows, std::int64_t block) : rows_(rows), block_(block) {}
-  RowOrder(std::int64_t rows, std::int64_t block, const RandomStream& random, std::uint64_t epoch)
-      : rows_(rows), block_(block), random_(random), epoch_(epoch) {
-    if (block < rows) blocks_.emplace(random, epoch, blocks());
-    if (block >= rows) within_.emplace(random, epoch, rows);
-  }
-
-  /// The row at place `i`; quickest for places one after the other.
-  std::int64_t operator[](std::int64_t i) {
-    if (!random_) return i;
-    if (!blocks_) return (*within_)[i];
-    if (!within_ || i < begin_ || i >= end_) find_window(i);
-    std::int64_t row = (*within_)[i - begin_];
-    for (std::int64_t place = window_ * kBlocksTogether;; ++place) {
-      const std::int64_t size = size_of_place(place);
-      if (row < size) return (*blocks_)[place] * block_ + row;
-      row -= size;
-    }
-  }
-
- private:
-  std::int64_t blocks() const { return (rows_ + block_ - 1) / block_; }
-  /// Rows of the block at a place of the drawn order; only the file's last one can be shorter.
-  std::int64_t size_of_place(std::int64_t place) const {
-    return std::min(block_, rows_ - (*blocks_)[place] * block_);
-  }
-
-  /// Windows are kBlocksTogether blocks that follow each other in the drawn order.
-  void find_window(std::int64_t i) {
-    if (!within_ || i < begin_) {
-      window_ = -1;
-      end_ = 0;
-    }
-    do {
-      begin_ = end_;
-      ++window_;
-      const std::int64_t first = window_ * kBlocksTogether;
-      for (std::int64_t place = first; place < std::min(first + kBlocksTogether, blocks());
-           ++place) {
-        end_ += size_of_place(place);
-      }
-    } while (i >= end_);
-    within_.emplace(*random_, (epoch_ << 32) + 1 + static_cast<std::uint64_t>(window_),
-                    end_ - begin_);
-  }
-
-  std::int64_t rows_, block_;
-  std::optional<RandomStream> random_;
-  std::uint64_t epoch_ = 0;
-  std::optional<Permutation> blocks_, within_;
-  std::int64_t window_ = -1, begin_ = 0, end_ = 0;
-};
 
 class Hdf5Source final : public BatchSource {
  public:
   Hdf5Source(const caffe::LayerParameter& layer, Transformer transformer, std::uint64_t seed)
       : list_(layer.hdf5_data_param().source()),
-        files_(listed_files(list_)),
+        files_(read_hdf5_list(list_)),
         tops_(layer.top().begin(), layer.top().end()),
         shuffle_(layer.hdf5_data_param().shuffle()),
         transforming_(layer.has_transform_param()),

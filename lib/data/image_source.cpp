@@ -7,9 +7,7 @@
 namespace crema {
 
 ImageSource::ImageSource(Transformer transformer, int label_tops, bool fixed_size)
-    : transformer_(std::move(transformer)),
-      label_tops_(label_tops),
-      fixed_size_(fixed_size) {}
+    : transformer_(std::move(transformer)), label_tops_(label_tops), fixed_size_(fixed_size) {}
 
 void ImageSource::set_views(const Views& views) {
   transformer_.set_views(views);

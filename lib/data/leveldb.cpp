@@ -47,10 +47,10 @@ class LevelDbReader final : public DatabaseReader {
             fs::path(path).is_absolute()
                 ? ""
                 : fmt::format(" (in {})", fs::current_path(error).string()));
+    require_complete(path);
     const std::string kind = database_kind(path);
     require(kind != "LMDB", "{} is an LMDB, not a LevelDB", path);
     require(!kind.empty(), "{} is not a LevelDB: it has no file CURRENT", path);
-    require_complete(path, "LevelDB");
     leveldb::Options options;
     options.max_open_files = 100;
     leveldb::DB* opened = nullptr;

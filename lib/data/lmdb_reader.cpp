@@ -70,7 +70,7 @@ bool is_leveldb(const fs::path& folder) {
 /// The data file of the environment at `path`, or an error that says what is there instead.
 std::string data_file(const std::string& path) {
   require(!path.empty(), "the path of the LMDB is empty");
-  require_complete(path, "LMDB");
+  require_complete(path);
   boost::system::error_code error;
   const fs::file_status status = fs::status(path, error);
   if (status.type() == fs::file_not_found) {

@@ -157,14 +157,14 @@ void NewFolder::keep() {
   sync_folder(parent_of(path_).string());
 }
 
-void require_complete(const std::string& path, const std::string& what) {
+void require_complete(const std::string& path) {
   boost::system::error_code error;
   const fs::path folder = fs::is_directory(path, error) ? fs::path(path) : parent_of(path);
   if (!fs::exists(folder / kMark, error)) return;
   require(try_lock(folder.string()) != Lock::kOthers, "{} is not complete: a program is writing it",
           path);
-  fail("{} is not complete: the program that wrote this {} was killed; remove it and make it again",
-       path, what);
+  fail("{} is not complete: the program that wrote it was killed; remove it and make it again",
+       path);
 }
 
 }  // namespace crema

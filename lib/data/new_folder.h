@@ -39,8 +39,7 @@ class NewFolder {
   int folder_ = -1;  ///< the temporary one, open and locked
 };
 
-/// Fails when `path`, or the folder that it lies in, is a NewFolder that was not kept; `what` as
-/// there.
-void require_complete(const std::string& path, const std::string& what);
+/// Fails when `path`, or the folder that it lies in, is a NewFolder that was not kept.
+void require_complete(const std::string& path);
 
 }  // namespace crema

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "data/database.h"
 #include "data/hdf5_list.h"
+#include "data/new_folder.h"
 #include "data/picture_format.h"
 #include "data/record_kinds.h"
 #include "proto/file_kind.h"
@@ -107,6 +108,7 @@ std::unique_ptr<RecordStream> open_folder(const std::string& path,
   if (options.backend) {
     return open_database_records(path, *options.backend, "it was called that");
   }
+  require_complete(path);
   const std::string kind = database_kind(path);
   if (kind == "LMDB") {
     return open_database_records(path, caffe::DataParameter::LMDB, "the folder holds data.mdb");

@@ -194,6 +194,18 @@ class WindowSource final : public BatchSource {
   mutable std::map<std::int64_t, std::shared_ptr<const std::string>> files_;  ///< of cache_images
 };
 
+/// Of transform_param windows take crop_size, mirror, mean and scale; what Crema added to it has no
+/// meaning for them.
+void refuse_own_fields(const caffe::TransformationParameter& transform) {
+  constexpr int kFirstOwnField = 10000;
+  std::vector<const google::protobuf::FieldDescriptor*> set;
+  transform.GetReflection()->ListFields(transform, &set);
+  for (const google::protobuf::FieldDescriptor* field : set) {
+    require(field->number() < kFirstOwnField, "transform_param.{} has no effect on WindowData",
+            field->name());
+  }
+}
+
 }  // namespace
 
 std::unique_ptr<BatchReader> open_windows(const caffe::LayerParameter& layer, std::uint64_t seed,
@@ -205,6 +217,7 @@ std::unique_ptr<BatchReader> open_windows(const caffe::LayerParameter& layer, st
   require(param.crop_mode() == "warp" || param.crop_mode() == "square",
           "window_data_param.crop_mode is \"{}\"; it can be \"warp\" or \"square\"",
           param.crop_mode());
+  refuse_own_fields(layer.transform_param());
   const std::uint64_t crop = layer.transform_param().crop_size();
   require(crop > 0 && crop <= 1 << 15, "transform_param.crop_size is {}; windows need 1 to {}",
           crop, 1 << 15);

@@ -221,6 +221,9 @@ TEST(RectangularCrop, InBothPhases) {
   const auto param = parse("crop_height: 2 crop_width: 3");
   const Image image{1, 4, 4, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}};
   EXPECT_THAT(run(make(param), image.view()), ::testing::ElementsAre(4, 5, 6, 8, 9, 10));
+  EXPECT_TRUE(make(param).fixes_size());
+  EXPECT_TRUE(make(parse("crop_size: 2 resize_short_side: 5")).fixes_size());
+  EXPECT_FALSE(make(parse("rotation: 5"), caffe::TRAIN).fixes_size());
   std::set<float> corners;
   const Transformer training = make(param, caffe::TRAIN);
   EXPECT_EQ(training.output_shape(image.shape()), (Shape{1, 2, 3}));

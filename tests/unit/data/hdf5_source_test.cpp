@@ -199,7 +199,9 @@ TEST_F(Hdf5Source, PicturesAreTransformed) {
                                32.5f, 34.5f, 35));
   layer.mutable_transform_param()->set_crop_size(5);
   EXPECT_EQ(error_of([&] { open_hdf5(layer, caffe::TEST, 1); }),
-            list_ + ": dataset \"data\": the image is 2x4x5, smaller than crop_size 5");
+            list_ +
+                ": dataset \"data\": the image is 2x4x5, smaller than crop_size 5; "
+                "resize_short_side, or resize_height and resize_width, would enlarge it");
 }
 
 TEST_F(Hdf5Source, EveryNumericTypeConverts) {

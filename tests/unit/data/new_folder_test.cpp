@@ -81,7 +81,7 @@ TEST(NewFolder, RemovesWhatAKilledRunLeft) {
   ASSERT_NE(leftover, "");
   EXPECT_EQ(error_of([&] { LmdbReader reader(leftover); }),
             leftover +
-                " is not complete: the program that wrote this LMDB was killed; remove it "
+                " is not complete: the program that wrote it was killed; remove it "
                 "and make it again");
   EXPECT_THAT(error_of([&] { LmdbReader reader(leftover + "/data.mdb"); }),
               StartsWith(leftover + "/data.mdb is not complete: "));
@@ -121,7 +121,7 @@ TEST(NewFolder, OfLevelDbToo) {
   ASSERT_NE(leftover, "");
   EXPECT_EQ(error_of([&] { open_database(leftover, caffe::DataParameter::LEVELDB); }),
             leftover +
-                " is not complete: the program that wrote this LevelDB was killed; remove it "
+                " is not complete: the program that wrote it was killed; remove it "
                 "and make it again");
   create_database(folder / "db", caffe::DataParameter::LEVELDB)->finish();
   EXPECT_THAT(names_in(folder.path()), ::testing::ElementsAre("db"));

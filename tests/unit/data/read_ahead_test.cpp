@@ -9,6 +9,7 @@
 
 #include "data/batch_reader.h"
 #include "data/database.h"
+#include "data/views.h"
 #include "fixtures.h"
 
 namespace crema {
@@ -350,6 +351,33 @@ TEST_F(SeveralLabels, TopsThatDisagree) {
       (folder_ / "db") +
           ": record \"00000000\": the record has 3 labels, but the layer has 2 tops for them; "
           "one top takes all, as many tops as labels take one each");
+}
+
+TEST(ReadAhead, ViewsOfARecordLieBehindOneAnother) {
+  const TemporaryFolder folder;
+  Records records;
+  for (int i = 0; i < 3; ++i) {
+    records.emplace_back(key_of(i), byte_datum(1, 3, 3, 10 * i, i).SerializeAsString());
+  }
+  make_lmdb(folder / "db", records);
+  caffe::LayerParameter layer = data_layer(folder / "db", 2);
+  layer.mutable_transform_param()->set_crop_size(2);
+  const auto reader = open(layer);
+  EXPECT_EQ(reader->views(), 1);
+  reader->set_views(parse_views("5", ""));
+  EXPECT_EQ(reader->views(), 5);
+  EXPECT_THAT(reader->shapes(2), ElementsAre(Shape{10, 1, 2, 2}, Shape{10}));
+  const Read first = read(reader.get());
+  EXPECT_THAT(first.labels, ElementsAre(0, 0, 0, 0, 0, 1, 1, 1, 1, 1));
+  // Corners and middle of 0 1 2 / 3 4 5 / 6 7 8.
+  const std::vector<float> views{0, 1, 3, 4, 1, 2, 4, 5, 3, 4, 6, 7, 4, 5, 7, 8, 0, 1, 3, 4};
+  const std::vector<float> of_first(first.data.begin(), first.data.begin() + 20);
+  EXPECT_EQ(of_first, views);
+  EXPECT_EQ(first.data[20], 10);
+  EXPECT_EQ(reader->describe(4), "record \"00000000\" of " + (folder / "db"));
+  EXPECT_EQ(reader->describe(5), "record \"00000001\" of " + (folder / "db"));
+  EXPECT_EQ(reader->describe(10), "");
+  EXPECT_EQ(reader->position(), 2u);
 }
 
 // Two data layers side by side, as pictures and targets: never out of step.

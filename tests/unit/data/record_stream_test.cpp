@@ -224,6 +224,18 @@ TEST_F(RecordStreamTest, Hdf5FilesAndLists) {
             "float, 2x6), label (32-bit float, 2x2)");
 }
 
+TEST_F(RecordStreamTest, HeadersOfHdf5AreNotTrusted) {
+  // The form in which the header says where the values lie: of version 2 it says that there are
+  // none.
+  std::string bytes =
+      testing::contents_of(std::string(CREMA_TEST_DATA) + "/conformance/solvers/adam/data.h5");
+  ASSERT_EQ(bytes.at(952), 3);
+  bytes[952] = 2;
+  write_file("a.h5", bytes);
+  EXPECT_EQ(open_error("a.h5"),
+            "dataset \"data\" in a.h5: damaged: 40x1x8x8 needs 10240 bytes, but 0 are there");
+}
+
 TEST_F(RecordStreamTest, SaysWhatElseThereIs) {
   const std::string here = folder_.path();
   EXPECT_EQ(open_error(""), "the path of the source is empty");

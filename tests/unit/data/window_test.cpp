@@ -198,6 +198,9 @@ TEST_F(WindowData, Errors) {
   EXPECT_EQ(open_error(),
             "window_data_param.crop_mode is \"round\"; it can be \"warp\" or \"square\"");
   layer_ = good;
+  layer_.mutable_transform_param()->set_rotation(5);
+  EXPECT_EQ(open_error(), "transform_param.rotation has no effect on WindowData");
+  layer_ = good;
   layer_.mutable_window_data_param()->set_fg_fraction(1.5f);
   EXPECT_EQ(open_error(), "window_data_param.fg_fraction is 1.5; it can be 0 to 1");
   layer_ = good;

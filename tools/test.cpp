@@ -13,7 +13,7 @@ DEFINE_string(snapshot, "",
               "with --solver: an iteration number, auto (the newest good one), or a state file");
 DEFINE_int32(iterations, 0, "batches to run; 0: the solver's test_iter, else 50");
 DEFINE_bool(all, false,
-            "every record of the source exactly once; each batch's outputs count by its records");
+            "every record of the source exactly once; the scores are those of one batch of all");
 
 namespace {
 

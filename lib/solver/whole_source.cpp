@@ -16,6 +16,12 @@ std::string tests_whole_sources(const caffe::SolverParameter& solver) {
 WholeSource whole_source(const Net& net, const std::string& who) {
   const auto readers = net.readers();
   require(!readers.empty(), "{} needs a net with a data layer; this one has none", who);
+  for (const Node& node : net.graph().nodes) {
+    require(
+        node.type() != "WindowData",
+        "{}: layer \"{}\" (WindowData) draws its windows at random, so it cannot give each once",
+        who, node.name());
+  }
   const auto& [name, first] = readers.front();
   for (const auto& [layer, reader] : readers) {
     require(reader->records() == first->records() && reader->batch_size() == first->batch_size(),

@@ -18,7 +18,8 @@ struct WholeSource {
   std::int64_t records = 0;
   int batch = 0;
 };
-/// `who` asks for it ("--all"). An error where there is no data layer or several do not agree.
+/// `who` asks for it ("--all"). An error where there is no data layer, several do not agree, or one
+/// draws its records at random.
 WholeSource whole_source(const Net& net, const std::string& who);
 
 /// One pass over it:

@@ -1091,9 +1091,12 @@ class CommandLines(ToolTest):
     def test_help(self):
         pictures = "gray shuffle seed backend resize_height resize_width check_size encoded encode_type " \
                    "skip_bad_records threads"
+        source = "backend root label_count gray resize_height resize_width dataset label_dataset threads"
         flags = {
-            "train": "solver weights snapshot gpu devices threads level stage sigint_effect sighup_effect dialect keep_going",
-            "test": "model weights solver snapshot iterations all gpu devices threads level stage dialect",
+            "train": "solver weights snapshot gpu devices threads level stage sigint_effect sighup_effect dialect keep_going "
+                     "skip_bad_records data_threads",
+            "test": "model weights solver snapshot iterations all gpu devices threads level stage dialect skip_bad_records "
+                    "data_threads",
             "describe-net": "model phase gpu devices level stage weights input_shape threads explain dialect",
             "upgrade-net": "binary dialect",
             "upgrade-solver": "dialect",
@@ -1103,8 +1106,10 @@ class CommandLines(ToolTest):
             "convert-imageset": "labels float_labels " + pictures,
             "convert-text": "streams test_share",
             "make-shapes": "count size classes seed distractors db backend encoded threads",
-            "compute-image-mean": "backend",
-            "extract-features": "gpu devices threads level stage dialect",
+            "compute-image-mean": "skip_bad_records " + source,
+            "describe-data": "sample model phase level stage dialect " + source,
+            "export-data": "format from count label skip_bad_records " + source,
+            "extract-features": "gpu devices threads level stage dialect skip_bad_records data_threads",
         }
         synopses = {
             "upgrade-net": "upgrade-net IN OUT",
@@ -1115,7 +1120,9 @@ class CommandLines(ToolTest):
             "convert-imageset": "convert-imageset [flags] ROOT LIST DB",
             "convert-text": "convert-text [--streams N] [--test_share X] TEXT FOLDER",
             "make-shapes": "make-shapes [flags] OUT",
-            "compute-image-mean": "compute-image-mean [--backend lmdb|leveldb] DB [OUT]",
+            "compute-image-mean": "compute-image-mean [flags] SOURCE [OUT]",
+            "describe-data": "describe-data [flags] SOURCE",
+            "export-data": "export-data [flags] SOURCE DIR",
             "extract-features": "extract-features WEIGHTS NET BLOB,… DB,… BATCHES|all lmdb|leveldb [CPU|GPU] [ID]",
         }
         for name, words in flags.items():
@@ -1127,7 +1134,7 @@ class CommandLines(ToolTest):
                         self.assertRegex(result.out, rf"(?m)^  --{word}( |$)")
                     self.assertIn(synopses.get(name, f"{name} --"), result.out)
             sources = read(os.path.join(harness.SOURCE, "tools", name.replace("-", "_") + ".cpp")).decode()
-            for header in ("common_flags.h", "convert_flags.h", "dialect_flag.h"):
+            for header in ("common_flags.h", "convert_flags.h", "data_flags.h", "dialect_flag.h", "source_flags.h"):
                 if f'#include "{header}"' in sources:
                     sources += read(os.path.join(harness.SOURCE, "tools", header)).decode()
             defined = re.findall(r"^DEFINE_\w+\(\s*(\w+)", sources, re.MULTILINE)
@@ -1500,7 +1507,7 @@ class ComputeImageMean(ToolTest):
         self.assertTrue(os.path.exists("mean"))
 
     def test_bad(self):
-        self.assert_error(run("compute-image-mean", "db"), "LMDB db (in ", "does not exist")
+        self.assert_error(run("compute-image-mean", "db"), "db does not exist (in ")
         harness.make_small_lmdb("db", [(b"0", datum()), (b"1", datum(height=4))])
         self.assert_error(run("compute-image-mean", "db", "mean"), 'db: record "1": the image is 1x4x8')
         self.assert_error(run("compute-image-mean", "db", "gone/mean"), "gone")

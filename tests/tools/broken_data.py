@@ -290,7 +290,8 @@ class Broken(ToolTest):
         """What train and test say of net.prototxt."""
         write("solver.prototxt", solver(max_iter=3, snapshot_after_train="false"))
         yield run("train", "--solver", "solver.prototxt", "--threads", 1, *flags, timeout=TIMEOUT)
-        yield run("test", "--model", "net.prototxt", "--weights", self.weights, "--all", "--threads", 1, *flags,
+        once = ("--iterations", 3) if b"WindowData" in read("net.prototxt") else ("--all",)
+        yield run("test", "--model", "net.prototxt", "--weights", self.weights, *once, "--threads", 1, *flags,
                   timeout=TIMEOUT)
 
     def check(self, case):
@@ -414,6 +415,24 @@ layer { name: "ip" type: "InnerProduct" bottom: "one" top: "ip" inner_product_pa
         self.assert_error(test, '--all: layers "data" and "more" read 5 and 3 records in batches of 2 and 2; they must agree')
         for result in self.tools("--skip_bad_records"):
             self.assert_error(result, 'the net has 2 data layers ("data", "more"), whose records belong together')
+
+    def test_many_bad_records(self):
+        """The number counts each time that one comes, the first reasons are told once each."""
+        make_small_lmdb("db", [(b"%d" % i, datum() if i % 2 == 0 else b"") for i in range(8)])
+        write("net.prototxt", net(data()))
+        write("solver.prototxt", solver(max_iter=8, snapshot_after_train="false"))
+        result = self.assert_success(run("train", "--solver", "solver.prototxt", "--threads", 1, "--skip_bad_records"))
+        told = [line for line in result.log if "left out: " in line]
+        self.assertEqual(told, ['layer "data": 8 bad records left out: '
+                                + "; ".join(f'db: record "{i}" is empty (0 bytes)' for i in (1, 3, 5)) + "; …"])
+
+    def test_windows_are_drawn_at_random(self):
+        window_file(WINDOWS)
+        write("net.prototxt", net(windows()))
+        for result in self.tools():
+            self.assert_success(result)
+        self.assert_error(run("test", "--model", "net.prototxt", "--weights", self.weights, "--all"),
+                          '--all: layer "data" (WindowData) draws its windows at random, so it cannot give each once')
 
     def test_batch_of_nothing_else(self):
         """A batch needs at least one good record."""

@@ -320,6 +320,24 @@ class Test(LogTest):
         right = results[RECORDS]["accuracy"][0] * RECORDS
         self.assertAlmostEqual(right, round(right), delta=1e-3)
 
+    def test_all_agrees_with_a_solver_that_tests_all(self):
+        """The same numbers to the last digit, also where labels are ignored and classes are counted."""
+        write("classes.prototxt", net(8) + ACCURACY.replace("accuracy", "classes").replace(
+            'top: "classes"', 'top: "known"\n  top: "classes"\n  accuracy_param { ignore_label: 3 }'))
+        write("all.prototxt", solver("classes.prototxt", max_iter=6, snapshot_prefix='"all"', test_all="true", test_interval=6,
+                                     test_iter=2))
+        done = self.assert_success(run("train", "--solver", "all.prototxt", "--threads", 1))
+        at = done.log.index("Iteration 6, Testing net (#0)")
+        scores = [OUTPUT.match(line) for line in done.log[at + 1:]]
+        expected = [f"{match[3]} = {match[4]}" for match in scores if match]
+        self.assertEqual(len(expected), 4 + 10)
+        for arguments in (("--model", "classes.prototxt", "--weights", "all_iter_6.caffemodel", "--all"),
+                          ("--solver", "all.prototxt", "--snapshot", "auto")):
+            result = self.score(*arguments)
+            self.assertIn(f"Records: {RECORDS}, each once.", result.log)
+            shown = [match for match in map(SCORE.match, result.log) if match and match[1] != "Loss"]
+            self.assertEqual([f"{match[1]} = {match[2]}" for match in shown], expected)
+
     def test_all_says_how_many(self):
         result = self.score(*self.MODEL, "--all")
         self.assertIn(f"Records: {RECORDS}, each once.", result.log)

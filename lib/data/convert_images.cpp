@@ -100,11 +100,8 @@ class Conversion {
     taken_ = 0;
     const auto make = [&](std::int64_t i) { return make_record(places, i); };
     const auto take = [&](std::int64_t i, Record record) {
-      if (record.postponed) {
-        record = make_record(places, i);
-      } else {
-        waiting_bytes_ -= record.value.size();
-      }
+      if (record.postponed) record = make_record(places, i);
+      waiting_bytes_ -= record.value.size();
       ++taken_;
       const std::int64_t place = places[static_cast<std::size_t>(i)];
       if (record.problem.empty()) record.problem = problem_of_size(place, record.shape);

@@ -263,7 +263,7 @@ ConvertImagesResult convert_images(const std::string& root, const std::string& l
   const ImageList list(list_path, options.label_count);
   if (events.listed) events.listed(list.size());
   Conversion conversion(list, root, options, events, signals);
-  const ConvertImagesResult result = conversion.write(order_of(list.size(), options), writer.get());
+  ConvertImagesResult result = conversion.write(order_of(list.size(), options), writer.get());
   check_results({&result}, list.size(), options.skip_bad_records);
   writer->finish();
   return result;

@@ -62,7 +62,7 @@ Shape ImageRecordMaker::make(std::string_view file, const std::string& name, caf
     resize_image(decoded_, options_->resize_height, options_->resize_width, &resized_);
   }
   const Image& image = resize ? resized_ : decoded_;
-  const Shape shape = image.shape();
+  Shape shape = image.shape();
   if (options_->encoded) {
     store_file(file, name, image, datum);
   } else {

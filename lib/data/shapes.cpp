@@ -195,7 +195,8 @@ struct Placed {
     if (std::hypot(x + 0.5 - centre.x, y + 0.5 - centre.y) > radius + 1) return 0;
     int inside = 0;
     for (int k = 0; k < 16; ++k) {
-      const Point p{x + (k % 4 + 0.5) / 4 - centre.x, y + (k / 4 + 0.5) / 4 - centre.y};
+      const int column = k % 4, row = k / 4;
+      const Point p{x + (column + 0.5) / 4 - centre.x, y + (row + 0.5) / 4 - centre.y};
       const Point turned_back = turned(p, angle);
       inside += holds({turned_back.x / radius, turned_back.y / radius}) ? 1 : 0;
     }
@@ -236,7 +237,8 @@ class Canvas {
     Image image{3, size_, size_, {}};
     for (std::size_t c = 0; c < 3; ++c) {
       for (const Color& pixel : pixels_) {
-        image.bytes.push_back(static_cast<std::uint8_t>(std::clamp(pixel[c], 0.0, 255.0) + 0.5));
+        image.bytes.push_back(
+            static_cast<std::uint8_t>(std::lround(std::clamp(pixel[c], 0.0, 255.0))));
       }
     }
     return image;

@@ -35,8 +35,10 @@ class BatchReader {
   virtual bool follow_shapes() = 0;
 
   /// Records in the next batch, or, after read(), in the last one: batch_size() less those that
-  /// were left out.
+  /// were left out. With 0 there is nothing to read, and pass_over() has to be called.
   virtual int items() const = 0;
+  /// As read(), but hands out nothing. Fails when that was a whole epoch of broken records.
+  virtual void pass_over() = 0;
 
   virtual int batch_size() const = 0;
   /// Keeps the position; batches read ahead in the old size are dropped.

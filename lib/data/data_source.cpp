@@ -37,12 +37,15 @@ class DataSource final : public ImageSource {
   }
 
   void seek(std::uint64_t position) override {
+    if (shuffle_) {
+      next_ = position;
+      return;
+    }
     position += first_;
     const bool ahead = placed_ && position >= next_;
     std::uint64_t steps = ahead ? position - next_ : position;
     next_ = position;
     placed_ = true;
-    if (shuffle_) return;
     if (!ahead) reader_->rewind();
     // Without a need nobody asks a LevelDB for its number of records.
     if (steps == 0) return;
@@ -87,7 +90,7 @@ class DataSource final : public ImageSource {
     const std::uint64_t epoch = place / all;
     if (!order_ || epoch != epoch_) order_.emplace(shuffling_, epoch, records());
     epoch_ = epoch;
-    return (*order_)[static_cast<std::int64_t>(place % all)];
+    return (*order_)[static_cast<std::int64_t>((place + first_) % all)];
   }
 
   void load(const Record& record, PictureWorkspace* workspace) const override {
@@ -106,8 +109,9 @@ class DataSource final : public ImageSource {
   const bool shuffle_;
   const RandomStream shuffling_;
   std::uint64_t first_ = 0;  ///< of rand_skip
-  std::uint64_t next_ = 0;   ///< the next record to fetch, `first_` included
-  bool placed_ = false;      ///< the reader stands before it
+  /// The next record to fetch; in the source's own order `first_` is included.
+  std::uint64_t next_ = 0;
+  bool placed_ = false;  ///< the reader stands before it
   std::uint64_t epoch_ = 0;
   std::optional<Permutation> order_;
 };

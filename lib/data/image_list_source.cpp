@@ -35,11 +35,11 @@ class ImageListSource final : public ImageSource {
     return std::make_unique<FileWorkspace>();
   }
 
-  void seek(std::uint64_t position) override { next_ = position + first_; }
+  void seek(std::uint64_t position) override { next_ = position; }
 
   void fetch(Record* record) override {
     const auto size = static_cast<std::uint64_t>(list_.size());
-    const auto place = static_cast<std::int64_t>(next_ % size);
+    const auto place = static_cast<std::int64_t>((next_ + first_) % size);
     record->origin.row = place;
     if (param_.shuffle()) {
       const std::uint64_t epoch = next_ / size;

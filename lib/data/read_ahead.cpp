@@ -58,6 +58,7 @@ struct Batch {
   bool examined = false;
   std::vector<int> good;  ///< items, in order
   const Item* first = nullptr;
+  std::exception_ptr first_bad;
 };
 
 /// Some records of a batch, to be finished.
@@ -184,8 +185,9 @@ class ReadAhead final : public BatchReader {
     if (!skipping_ && !source_->shapes_vary()) return false;
     const Batch& next = wait();
     if (next.error) return false;
-    const std::vector<Shape>& shapes =
-        next.first->regular() ? source_->item_shapes() : next.first->shapes;
+    const std::vector<Shape>& shapes = next.first == nullptr || next.first->regular()
+                                           ? source_->item_shapes()
+                                           : next.first->shapes;
     const int count = static_cast<int>(next.good.size());
     if (count == count_ && shapes == items_) return false;
     count_ = count;
@@ -193,16 +195,23 @@ class ReadAhead final : public BatchReader {
     return true;
   }
 
+  void pass_over() override {
+    std::unique_ptr<Batch> batch = take_next();
+    last_.clear();
+    note_skipped(*batch);
+    position_ += static_cast<std::uint64_t>(stride());
+    passed_over_ += batch_size_;
+    const std::exception_ptr why = batch->first_bad;
+    release(std::move(batch));
+    // Else it would go on for ever.
+    if (passed_over_ >= records() && why) std::rethrow_exception(why);
+  }
+
   void read(const std::vector<float*>& tops) override {
     CREMA_ASSERT(tops.size() == items_.size());
-    if (const Batch& next = wait(); next.error) {
-      const std::exception_ptr error = next.error;
-      // Without its tasks the next read() tries again, and meets the error again if it is still
-      // there.
-      stop();
-      std::rethrow_exception(error);
-    }
-    std::unique_ptr<Batch> batch = take();
+    std::unique_ptr<Batch> batch = take_next();
+    CREMA_ASSERT(batch->first != nullptr);  // else pass_over() is what to call
+    passed_over_ = 0;
     // Else the tops have the wrong size.
     CREMA_ASSERT(static_cast<int>(batch->good.size()) == count_ &&
                  (batch->first->regular() ? source_->item_shapes() : batch->first->shapes) ==
@@ -263,7 +272,14 @@ class ReadAhead final : public BatchReader {
     return true;
   }
 
-  std::unique_ptr<Batch> take() {
+  /// The next batch, waited for; its error is thrown.
+  std::unique_ptr<Batch> take_next() {
+    if (const std::exception_ptr error = wait().error) {
+      // Without its tasks the next call tries again, and meets the error again if it is still
+      // there.
+      stop();
+      std::rethrow_exception(error);
+    }
     const std::lock_guard<std::mutex> lock(mutex_);
     std::unique_ptr<Batch> batch = std::move(filling_.front());
     filling_.pop_front();
@@ -317,7 +333,7 @@ class ReadAhead final : public BatchReader {
     batch->examined = true;
     batch->good.clear();
     batch->first = nullptr;
-    std::exception_ptr first_bad;
+    batch->first_bad = nullptr;
     for (int i = 0; i < batch->fetched; ++i) {
       Item& item = batch->items[static_cast<std::size_t>(i)];
       if (!item.error && batch->first != nullptr) item.error = misfit(*batch, i);
@@ -326,12 +342,11 @@ class ReadAhead final : public BatchReader {
         if (batch->first == nullptr) batch->first = &item;
         continue;
       }
-      if (!first_bad) first_bad = item.error;
+      if (!batch->first_bad) batch->first_bad = item.error;
       if (skipping_ && is_user_error(item.error)) continue;
       batch->error = item.error;  // comes before that of fetching
       return;
     }
-    if (!batch->error && batch->good.empty()) batch->error = first_bad;
   }
 
   /// The error of item `i` if it has another shape than the first one of its batch.
@@ -545,7 +560,7 @@ class ReadAhead final : public BatchReader {
   int offset_ = 0, stride_ = 0;
   std::uint64_t position_ = 0;
   std::vector<RecordOrigin> last_;
-  std::int64_t skipped_count_ = 0;
+  std::int64_t skipped_count_ = 0, passed_over_ = 0;
   std::vector<std::string> skipped_;
   std::chrono::duration<double> waited_{0};
   bool running_ = false;

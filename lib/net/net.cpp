@@ -109,7 +109,13 @@ struct Net::Impl {
   /// Plans for the shapes of the batches that come next, and sees to it that there are any.
   void follow_inputs() {
     for (const Node& node : built.nodes) {
-      if (BatchReader* reader = node.layer->reader()) shapes_changed |= reader->follow_shapes();
+      if (BatchReader* reader = node.layer->reader()) {
+        shapes_changed |= reader->follow_shapes();
+        while (reader->items() == 0) {
+          reader->pass_over();
+          shapes_changed |= reader->follow_shapes();
+        }
+      }
       if (node.layer->must_be_filled()) check_filled(node);
     }
     if (!shapes_changed) return;

@@ -53,15 +53,18 @@ WholePass::~WholePass() {
 int WholePass::counted() const { return net_.readers().front().second->items(); }
 
 bool WholePass::next() {
-  if (done_ == source_.records) {
-    net_.set_batch(0);
-    records_ = 0;
-    return false;
+  while (done_ < source_.records) {
+    records_ = static_cast<int>(std::min<std::int64_t>(source_.batch, source_.records - done_));
+    net_.set_batch(records_);
+    done_ += records_;
+    BatchReader& reader = *net_.readers().front().second;
+    reader.follow_shapes();
+    if (reader.items() > 0) return true;
+    reader.pass_over();  // and not to the next epoch, as the net would
   }
-  records_ = static_cast<int>(std::min<std::int64_t>(source_.batch, source_.records - done_));
-  net_.set_batch(records_);
-  done_ += records_;
-  return true;
+  net_.set_batch(0);
+  records_ = 0;
+  return false;
 }
 
 }  // namespace crema

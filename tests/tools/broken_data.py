@@ -435,7 +435,7 @@ layer { name: "ip" type: "InnerProduct" bottom: "one" top: "ip" inner_product_pa
                           '--all: layer "data" (WindowData) draws its windows at random, so it cannot give each once')
 
     def test_batch_of_nothing_else(self):
-        """A batch needs at least one good record."""
+        """A source needs at least one good record."""
         records(b"", others=b"")
         write("net.prototxt", net(data()))
         for result in self.tools("--skip_bad_records"):

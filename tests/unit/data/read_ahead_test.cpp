@@ -175,6 +175,10 @@ TEST_P(Shuffled, RandSkipBeginsSomewhere) {
     }
   }
   EXPECT_GT(starts.size(), 10u);
+  // Shuffled, an epoch still has every record once.
+  layer.mutable_data_param()->set_shuffle(true);
+  const std::vector<float> epoch = labels_of_batches(open(layer, false, 3).get(), 10);
+  EXPECT_EQ(std::set<float>(epoch.begin(), epoch.end()).size(), 50u);
   layer.mutable_data_param()->set_rand_skip(51);
   EXPECT_EQ(error_of([&] { open(layer); }),
             "data_param.rand_skip is 51, but " + (folder_ / "db") + " has 50 records");
@@ -251,10 +255,28 @@ TEST_F(BrokenRecords, AreErrorsWithoutThat) {
   EXPECT_THAT(read(reader.get()).labels, ElementsAre(4, 5, 6, 7));
 }
 
-TEST_F(BrokenRecords, ABatchOfNothingElseIsAnError) {
+TEST_F(BrokenRecords, ABatchOfNothingElseIsPassedOver) {
   const auto reader = open(make({4, 5, 6, 7}, 4), true);
   read(reader.get());
-  EXPECT_THAT(error_of([&] { read(reader.get()); }), HasSubstr("record \"00000004\""));
+  EXPECT_TRUE(reader->follow_shapes());
+  EXPECT_EQ(reader->items(), 0);
+  reader->pass_over();
+  EXPECT_EQ(reader->position(), 8u);
+  EXPECT_EQ(reader->skipped_count(), 4);
+  EXPECT_THAT(read(reader.get()).labels, ElementsAre(8, 9, 10, 11));
+}
+
+TEST_F(BrokenRecords, AnEpochOfNothingElseIsAnError) {
+  std::set<int> all;
+  for (int i = 1; i < 12; ++i) all.insert(i);
+  const auto reader = open(make(all, 1), true);
+  EXPECT_THAT(read(reader.get()).labels, ElementsAre(0));
+  for (int i = 1; i < 12; ++i) reader->pass_over();
+  EXPECT_THAT(read(reader.get()).labels, ElementsAre(0));
+  reader->seek(1);
+  reader->set_share(0, 6);  // meets records 1 and 7 alone
+  for (int i = 1; i < 12; ++i) reader->pass_over();
+  EXPECT_THAT(error_of([&] { reader->pass_over(); }), HasSubstr("record \"00000007\""));
 }
 
 TEST_F(BrokenRecords, NothingElseAtAllIsAnErrorAtOnce) {

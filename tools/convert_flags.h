@@ -15,6 +15,7 @@
 #include "base/text.h"
 #include "data/convert_images.h"
 #include "data/database.h"
+#include "threads_flag.h"
 
 DEFINE_bool(gray, false, "store one channel of grey instead of three of colour");
 DEFINE_bool(shuffle, false, "in a random order");
@@ -32,9 +33,6 @@ DEFINE_string(encode_type, "",
               "png, jpg, …: store picture files of this type; those of another are encoded anew. "
               "Implies --encoded");
 DEFINE_bool(skip_bad_records, false, "leave out images that cannot be read, and tell which");
-DEFINE_int32(threads, 0,
-             "threads that decode, resize and encode; 0: OMP_NUM_THREADS, else one a core. The "
-             "result is the same for any number");
 
 /// encode_type is in small letters and implies encoded, as in Caffe.
 inline crema::ConvertImagesOptions convert_flags() {
@@ -52,7 +50,7 @@ inline crema::ConvertImagesOptions convert_flags() {
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   options.encoded = FLAGS_encoded || !FLAGS_encode_type.empty();
   options.skip_bad_records = FLAGS_skip_bad_records;
-  options.threads = FLAGS_threads;
+  options.threads = threads_flag();
   if (options.encoded && !FLAGS_encoded) {
     LOG(INFO) << "encode_type specified, assuming encoded=true.";
   }

@@ -11,6 +11,7 @@
 #include "base/tool.h"
 #include "data/database.h"
 #include "data/make_shapes.h"
+#include "threads_flag.h"
 
 DEFINE_int64(count, 1000, "how many pictures");
 DEFINE_int32(size, 64, "height and width of a picture, 24 to 4096");
@@ -20,8 +21,6 @@ DEFINE_int32(distractors, 0, "up to so many short strokes beside the figure, 0 t
 DEFINE_bool(db, false, "make a data base");
 DEFINE_string(backend, "lmdb", "with --db: lmdb or leveldb");
 DEFINE_bool(encoded, false, "with --db: records hold PNG files instead of pixels");
-DEFINE_int32(threads, 0,
-             "threads; 0: OMP_NUM_THREADS, else one a core. The result is the same for any number");
 
 namespace {
 
@@ -52,11 +51,10 @@ const crema::ToolInfo kInfo{
 int run(const std::vector<std::string>& arguments) {
   crema::MakeShapesOptions options;
   options.count = FLAGS_count;
-  options.threads = FLAGS_threads;
+  options.threads = threads_flag();
   options.pictures = {FLAGS_size, FLAGS_classes, FLAGS_seed, FLAGS_distractors};
   const auto backend = crema::backend_named(FLAGS_backend);
   if (FLAGS_encoded && !FLAGS_db) throw crema::UsageError("--encoded has no effect without --db");
-  if (FLAGS_threads < 0) throw crema::UsageError("--threads cannot be negative");
   const std::string& out = arguments[0];
   {
     crema::Progress progress("make-shapes", options.count);

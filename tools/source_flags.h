@@ -7,8 +7,7 @@
 #include "base/tool.h"
 #include "data/database.h"
 #include "data/record_stream.h"
-#include "tensor/device.h"
-#include "tensor/thread_count.h"
+#include "threads_flag.h"
 
 DEFINE_string(backend, "", "the kind of data base: lmdb or leveldb; without it, what is there");
 DEFINE_string(root, "", "of a list of images: put in front of every name as it is");
@@ -19,23 +18,11 @@ DEFINE_int32(resize_width, 0, "of images in files: the width that they are resiz
 DEFINE_string(dataset, "data", "of HDF5: the dataset that holds the images");
 DEFINE_string(label_dataset, "label", "of HDF5: the dataset that holds the labels, if it is there");
 
-DEFINE_int32(threads, 0,
-             "threads that decode images; 0: OMP_NUM_THREADS, else one a core. The result is the "
-             "same for any number");
-
 /// What the sources of these tools are, for their help.
 inline constexpr const char* kSourceDetails =
     "SOURCE is recognised by its content: an LMDB, a LevelDB, an HDF5 file, a text that lists HDF5 "
     "files, a text that\n"
     "lists images (lines NAME LABEL), or a folder with a sub-folder of images for each class.";
-
-inline int threads_flag() {
-  if (FLAGS_threads < 0 || FLAGS_threads > crema::kMaxThreads) {
-    throw crema::UsageError(fmt::format("--threads is {}; it can be 0 (one a core) to {}",
-                                        FLAGS_threads, crema::kMaxThreads));
-  }
-  return FLAGS_threads == 0 ? crema::default_threads() : FLAGS_threads;
-}
 
 inline crema::RecordStreamOptions source_flags() {
   crema::RecordStreamOptions options;

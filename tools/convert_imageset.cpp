@@ -4,7 +4,7 @@
 #include "base/tool.h"
 #include "convert_flags.h"
 
-DEFINE_int32(labels, 1, "how many labels a line of the list has (label_count)");
+DEFINE_int32(label_count, 1, "how many labels a line of the list ends with");
 DEFINE_bool(float_labels, false,
             "labels are numbers of any kind and stored as float_label, which Caffe passes over; "
             "without it each has to be a whole number");
@@ -29,14 +29,14 @@ const crema::ToolInfo kInfo{
         "  convert-imageset --resize_height 256 --resize_width 256 images/ train.txt "
         "train_lmdb\n"
         "  convert-imageset --encoded --shuffle images/ train.txt train_lmdb\n"
-        "  convert-imageset --labels 2 --float_labels images/ angles.txt train_lmdb",
+        "  convert-imageset --label_count 2 --float_labels images/ angles.txt train_lmdb",
     .min_arguments = 3,
     .max_arguments = 3,
 };
 
 int run(const std::vector<std::string>& arguments) {
   crema::ConvertImagesOptions options = convert_flags();
-  options.label_count = FLAGS_labels;
+  options.label_count = FLAGS_label_count;
   options.float_labels = FLAGS_float_labels;
   const std::string& db = arguments[2];
   print_conversion(db, crema::convert_images(arguments[0], arguments[1], db, options,

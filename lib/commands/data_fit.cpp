@@ -368,12 +368,14 @@ class Fit {
       if (!example || (*example < 0 && label > 0)) example = label;
     }
     if (outside > 0) {
-      wrong(
-          "{} has {} classes (labels 0 to {}), but {} records have others, such as {}; {}",
-          name_of(node), with_thousands(classes), classes - 1, with_thousands(outside), *example,
-          labels.min >= 1 && labels.max == static_cast<double>(classes)
-              ? "labels start at 1: take 1 off"
-              : fmt::format("num_output has to be {:g}, or the labels are wrong", labels.max + 1));
+      wrong("{} has {} classes (labels 0 to {}), but {}, such as {}; {}", name_of(node),
+            with_thousands(classes), classes - 1,
+            counted(outside, "record") + (outside == 1 ? " has another" : " have others"), *example,
+            labels.min >= 1 && labels.max == static_cast<double>(classes)
+                ? "labels start at 1: take 1 off"
+            : labels.min < 0 ? "labels count from 0"
+                             : fmt::format("num_output has to be {:g}, or the labels are wrong",
+                                           labels.max + 1));
       return;
     }
     good("{} has {} classes, and all labels are among them", name_of(node),

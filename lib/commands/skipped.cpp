@@ -26,9 +26,9 @@ void log_skipped(const Net& net, const std::string& where) {
     }
     const bool more = reasons.size() > kReasons;
     if (more) reasons.resize(kReasons);
-    LOG(WARNING) << fmt::format("{}layer \"{}\": {} left out: {}{}", where, layer,
-                                counted(reader->skipped_count(), "bad record"),
-                                fmt::join(reasons, "; "), more ? "; …" : "");
+    LOG(WARNING) << fmt::format("{}layer \"{}\": bad records left out {}: {}{}", where, layer,
+                                counted(reader->skipped_count(), "time"), fmt::join(reasons, "; "),
+                                more ? "; …" : "");
   }
 }
 

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <boost/filesystem.hpp>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -48,7 +49,8 @@ void check_options(const ConvertImagesOptions& options) {
         fmt::format("--encode_type is \"{}\"; it can be {}", type, fmt::join(types, ", ")));
   }
   if (options.label_count < 1) {
-    throw UsageError(fmt::format("--labels is {}; it must be at least 1", options.label_count));
+    throw UsageError(
+        fmt::format("--label_count is {}; it must be at least 1", options.label_count));
   }
   if (options.threads < 0) {
     throw UsageError(fmt::format("--threads is {}; it cannot be negative", options.threads));
@@ -275,8 +277,16 @@ ConvertFolderResult convert_folder(const std::string& folder, const std::string&
   const ConvertImagesOptions& images = options.images;
   check_options(images);
   const bool divided = !options.test_db.empty();
-  if (divided != (options.test_share > 0 && options.test_share < 1)) {
-    throw UsageError("--test_fraction (between 0 and 1) and --test_db: give both or neither");
+  if (divided != (options.test_share != 0)) {
+    throw UsageError("--test_fraction and --test_db: give both or neither");
+  }
+  if (divided && !(options.test_share > 0 && options.test_share < 1)) {
+    throw UsageError(
+        fmt::format("--test_fraction is {:g}; it lies between 0 and 1", options.test_share));
+  }
+  if (divided && boost::filesystem::path(db).lexically_normal() ==
+                     boost::filesystem::path(options.test_db).lexically_normal()) {
+    throw UsageError(fmt::format("--test_db is {}, as the other data base", options.test_db));
   }
   StopOnSignal signals;
   const auto writer = create_database(db, images.backend);

@@ -12,6 +12,8 @@
 namespace crema {
 namespace {
 
+constexpr std::uint32_t kMostBatches = 1024;  ///< of prefetch: all of them stay in memory
+
 class DataSource final : public ImageSource {
  public:
   DataSource(const caffe::LayerParameter& layer, Transformer transformer, std::uint64_t seed,
@@ -132,7 +134,11 @@ std::unique_ptr<BatchReader> open_data(const caffe::LayerParameter& layer, caffe
       param.source());
   ReadAheadOptions options;
   options.batch_size = positive_int(param.batch_size(), "data_param.batch_size");
-  if (param.has_prefetch()) options.depth = positive_int(param.prefetch(), "data_param.prefetch");
+  if (param.has_prefetch()) {
+    require(param.prefetch() >= 1 && param.prefetch() <= kMostBatches,
+            "data_param.prefetch is {}; it can be 1 to {}", param.prefetch(), kMostBatches);
+    options.depth = static_cast<int>(param.prefetch());
+  }
   options.reading = reading;
   Transformer transformer(layer.transform_param(), phase, seed, layer.name());
   return read_ahead(std::make_unique<DataSource>(layer, std::move(transformer), seed, reading),

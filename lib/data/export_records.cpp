@@ -186,6 +186,7 @@ class Exporter {
     exported.labels = labels_text(*record);
     const PictureFormat stored = picture_format(record->file);
     if (!stored.name.empty() && (options_.format.empty() || options_.format == stored.extension)) {
+      stream_->decode(packed, record);  // what cannot be read should be known now
       exported.files.emplace_back(record->file);
       exported.ending = stored.extension;
     } else {

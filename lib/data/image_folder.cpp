@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "data/database.h"
 
 namespace crema {
 namespace {
@@ -70,6 +71,9 @@ void collect(const fs::path& root, const std::string& below, int depth,
 }  // namespace
 
 ImageFolder find_images(const std::string& path) {
+  const std::string kind = database_kind(path);
+  require(kind.empty(), "{} is an {}, which a Data layer reads, and no folder of images", path,
+          kind);
   const Contents top = contents_of(path);
   const auto loose = static_cast<std::int64_t>(top.pictures.size());
   require(!top.folders.empty(),

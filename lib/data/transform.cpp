@@ -91,7 +91,8 @@ Transformer::Transformer(const caffe::TransformationParameter& param, caffe::Pha
   if (phase == caffe::TRAIN) augmentation_ = augmentation;
   if (param.has_mean_file()) {
     mean_file_ = param.mean_file();
-    MeanImage mean = read_mean(mean_file_);
+    MeanImage mean = with_context([] { return "transform_param.mean_file"; },
+                                  [&] { return read_mean(mean_file_); });
     mean_shape_ = std::move(mean.shape);
     means_ = {std::move(mean.values)};
   }

@@ -1068,7 +1068,11 @@ class CommandLines(ToolTest):
             (("upgrade-solver", "a"), ("too few arguments",)),
             (("convert-imageset", "--backend", "sqlite", "a", "b", "c"), ('lmdb or leveldb, not "sqlite"',)),
             (("convert-imageset", "--encode_type", "tga", "a", "b", "c"), ('--encode_type is "tga"', "jpg, pgm, png")),
-            (("convert-imageset", "--labels", "0", "a", "b", "c"), ("--labels is 0",)),
+            (("convert-imageset", "--label_count", "0", "a", "b", "c"), ("--label_count is 0",)),
+            (("convert-imageset", "--threads=100000", "a", "b", "c"), ("--threads is 100000; it can be 0",)),
+            (("convert-folder", "--test_fraction=1.5", "--test_db=b", "a", "c"), ("--test_fraction is 1.5",)),
+            (("convert-folder", "--test_fraction=0.5", "--test_db=./b", "a", "b"), ("--test_db is ./b, as the other",)),
+            (("make-shapes", "--threads=100000", "a"), ("--threads is 100000; it can be 0",)),
             (("convert-imageset", "--threads=-2", "a", "b", "c"), ("--threads is -2",)),
             (("convert-imageset", "--resize_height=50000", "--resize_width=50000", "a", "b", "c"),
              ("--resize_height=50000 --resize_width=50000", "a record holds 2 GB")),
@@ -1103,7 +1107,7 @@ class CommandLines(ToolTest):
             "convert-cifar": "cifar100 label",
             "convert-folder": "test_fraction test_db " + pictures,
             "convert-idx": "pairs backend seed",
-            "convert-imageset": "labels float_labels " + pictures,
+            "convert-imageset": "label_count float_labels " + pictures,
             "convert-text": "streams test_share",
             "make-shapes": "count size classes seed distractors db backend encoded threads",
             "compute-image-mean": "skip_bad_records " + source,
@@ -1134,7 +1138,8 @@ class CommandLines(ToolTest):
                         self.assertRegex(result.out, rf"(?m)^  --{word}( |$)")
                     self.assertIn(synopses.get(name, f"{name} --"), result.out)
             sources = read(os.path.join(harness.SOURCE, "tools", name.replace("-", "_") + ".cpp")).decode()
-            for header in ("common_flags.h", "convert_flags.h", "data_flags.h", "dialect_flag.h", "source_flags.h"):
+            for header in ("common_flags.h", "convert_flags.h", "data_flags.h", "dialect_flag.h", "source_flags.h",
+                           "threads_flag.h"):
                 if f'#include "{header}"' in sources:
                     sources += read(os.path.join(harness.SOURCE, "tools", header)).decode()
             defined = re.findall(r"^DEFINE_\w+\(\s*(\w+)", sources, re.MULTILINE)

@@ -329,10 +329,10 @@ class Broken(ToolTest):
     def check_left_out(self, result, says):
         """All is well but for a line at the end."""
         self.assert_success(result)
-        told = [line for line in result.log if "left out: " in line]
+        told = [line for line in result.log if "left out " in line]
         self.assertEqual(len(told), 1, result)
         # Five records, two a batch, three batches: the bad one comes once.
-        self.assertIn('layer "data": 1 bad record left out: ', told[0], result)
+        self.assertIn('layer "data": bad records left out 1 time: ', told[0], result)
         for text in says:
             self.assertIn(text, told[0], result)
         if result.name == "test":
@@ -422,8 +422,8 @@ layer { name: "ip" type: "InnerProduct" bottom: "one" top: "ip" inner_product_pa
         write("net.prototxt", net(data()))
         write("solver.prototxt", solver(max_iter=8, snapshot_after_train="false"))
         result = self.assert_success(run("train", "--solver", "solver.prototxt", "--threads", 1, "--skip_bad_records"))
-        told = [line for line in result.log if "left out: " in line]
-        self.assertEqual(told, ['layer "data": 8 bad records left out: '
+        told = [line for line in result.log if "left out " in line]
+        self.assertEqual(told, ['layer "data": bad records left out 8 times: '
                                 + "; ".join(f'db: record "{i}" is empty (0 bytes)' for i in (1, 3, 5)) + "; …"])
 
     def test_windows_are_drawn_at_random(self):

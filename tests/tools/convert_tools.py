@@ -105,12 +105,12 @@ class Flags(ToolTest):
 
     def test_labels(self):
         write("list", "0.png 1 2\n1.png 3 4\n")
-        self.convert("--labels=2")
+        self.convert("--label_count=2")
         write("list", "0.png 1 2\n1.png 3 4.5\n")
         shutil.rmtree("db")
-        self.assert_error(run("convert-imageset", "--labels=2", "in/", "list", "db"),
+        self.assert_error(run("convert-imageset", "--label_count=2", "in/", "list", "db"),
                           'list:2: the label "4.5" of "1.png" is not a whole number of 32 bits; --float_labels')
-        self.convert("--labels=2", "--float_labels")
+        self.convert("--label_count=2", "--float_labels")
 
     def test_archive(self):
         subprocess.run(["tar", "-cf", "in.tar", "-C", "in", *sorted(os.listdir("in"))], check=True)

@@ -273,7 +273,7 @@ class Labels(DataTest):
         self.assertEqual(self.extract(apart + FITTING, "first", "second"), [[[0.5], [-3]], [[1.25], [7]]])
 
     def test_a_data_base_of_them(self):
-        self.assert_success(run("convert-imageset", "--labels=2", "--float_labels", "./", "list", "db"))
+        self.assert_success(run("convert-imageset", "--label_count=2", "--float_labels", "./", "list", "db"))
         self.assertEqual(self.extract(data_layer("db", 2) + FITTING, "label"), [[0.5, 1.25], [-3, 7]])
         self.assert_error(run("convert-imageset", "./", "list", "other"), "list:1:")
 
@@ -388,7 +388,7 @@ class Waiting(DataTest):
         waiting = [line for line in result.log if "waiting" in line.lower()]
         self.assertRegex(waiting[-1], r'^Layer "data": (\d+) % of the time waiting for data \(\d+\.\d of \d+\.\d s\)\.$')
         self.assertGreater(int(re.search(r"(\d+) %", waiting[-1])[1]), 10)
-        self.assertTrue(1 <= len(waiting[:-1]) <= 3, waiting)
+        self.assertLessEqual(len(waiting[:-1]), 3, waiting)
         for line in waiting[:-1]:
             self.assertRegex(line, r"^    Waiting for data: \d+ % of the time$")
 

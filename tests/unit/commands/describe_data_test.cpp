@@ -276,8 +276,10 @@ TEST_F(DescribeData, NetsThatDoNotFit) {
         "1 channel, but there are 2 mean_value; give one, or one for each channel");
   // What can be said without the mean is said.
   const Description no_mean = describe("db", net(good, 3, "mean_file: 'no.mean'"));
-  EXPECT_THAT(no_mean.text, HasSubstr("WRONG  cannot open no.mean: No such file or directory\n"
-                                      "OK     images come out of transform_param as 1x4x4\n"));
+  EXPECT_THAT(
+      no_mean.text,
+      HasSubstr("WRONG  transform_param.mean_file: cannot open no.mean: No such file or directory\n"
+                "OK     images come out of transform_param as 1x4x4\n"));
   EXPECT_THAT(no_mean.text, HasSubstr("has 3 classes (labels 0 to 2), but 4 records have others"));
   wrong(net(good, 4, "", 3),
         "the layer has 3 tops for labels, but records have 1: give one top for all of them, or one "

@@ -206,7 +206,7 @@ TEST_F(ConvertImages, WrongOptions) {
             "tif, tiff, webp");
   options = {};
   options.label_count = 0;
-  EXPECT_EQ(wrong(options), "--labels is 0; it must be at least 1");
+  EXPECT_EQ(wrong(options), "--label_count is 0; it must be at least 1");
   options = {};
   options.threads = -1;
   EXPECT_EQ(wrong(options), "--threads is -1; it cannot be negative");

@@ -225,7 +225,9 @@ TEST(DataSource, ParametersThatCannotBe) {
   EXPECT_EQ(failure([](Layer layer) { layer->mutable_data_param()->clear_batch_size(); }),
             "data_param.batch_size is 0; it can be 1 to 2147483647");
   EXPECT_EQ(failure([](Layer layer) { layer->mutable_data_param()->set_prefetch(0); }),
-            "data_param.prefetch is 0; it can be 1 to 2147483647");
+            "data_param.prefetch is 0; it can be 1 to 1024");
+  EXPECT_EQ(failure([](Layer layer) { layer->mutable_data_param()->set_prefetch(1025); }),
+            "data_param.prefetch is 1025; it can be 1 to 1024");
   EXPECT_EQ(failure([](Layer layer) { layer->clear_top(); }),
             "a Data layer has a top for the pictures and any number for the labels, this one has "
             "none");

@@ -17,6 +17,7 @@ using testing::byte_datum;
 using testing::contents_of;
 using ::testing::ElementsAre;
 using testing::error_of;
+using ::testing::HasSubstr;
 using testing::make_lmdb;
 using testing::noise;
 using testing::TemporaryFolder;
@@ -133,6 +134,21 @@ TEST_F(Export, PartsOfASource) {
   options.from = 201;
   EXPECT_EQ(run_error("db", "beyond", options),
             "db has only 200 records, number 201 is none of them (they count from 0)");
+}
+
+TEST_F(Export, PicturesThatCannotBeReadAreNotWritten) {
+  const std::string file = encode_image(noise(3, 4, 5, 1), "png");
+  caffe::Datum datum;
+  datum.set_encoded(true);
+  datum.set_data(file);
+  const std::string good = datum.SerializeAsString();
+  datum.set_data(file.substr(0, 60));
+  make_lmdb("db", {{"0", good}, {"1", datum.SerializeAsString()}});
+  EXPECT_THAT(run_error("db", "out", {}), HasSubstr("record \"1\": the 60 bytes begin like a PNG"));
+  ExportOptions options;
+  options.skip_bad_records = true;
+  EXPECT_EQ(run("db", "others", options).files, 1);
+  EXPECT_EQ(contents_of("others/0.png"), file);
 }
 
 TEST_F(Export, ValuesThatAreNoBytesAreScaled) {

@@ -124,6 +124,13 @@ TEST(ImageList, OfAFolder) {
       folder.path() + " is a folder of class sub-folders, which give one label; label_count is 2");
 }
 
+TEST(ImageList, DataBasesAreNoFolders) {
+  const TemporaryFolder folder;
+  testing::make_lmdb(folder / "db", testing::numbered(1));
+  EXPECT_EQ(error_of([&] { ImageList(folder / "db"); }),
+            (folder / "db") + " is an LMDB, which a Data layer reads, and no folder of images");
+}
+
 TEST(ImageList, FoldersThatAreNone) {
   namespace fs = boost::filesystem;
   const TemporaryFolder folder;

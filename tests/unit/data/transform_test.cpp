@@ -162,7 +162,7 @@ TEST(Transform, MisfitsNameBothShapes) {
             "the image is 1x6x6, but the mean file " + mean + " is 3x6x6");
   write_mean(mean, {2, 3, 6, 6});
   EXPECT_EQ(shape_error(param, {3, 6, 6}),
-            "mean file " + mean +
+            "transform_param.mean_file: mean file " + mean +
                 ": a mean is one image of channels x height x width, this one is 2x3x6x6");
   param.set_mean_file(folder / "no");
   EXPECT_THAT(shape_error(param, {3, 6, 6}), ::testing::HasSubstr(folder / "no"));

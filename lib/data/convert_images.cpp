@@ -284,8 +284,10 @@ ConvertFolderResult convert_folder(const std::string& folder, const std::string&
     throw UsageError(
         fmt::format("--test_fraction is {:g}; it lies between 0 and 1", options.test_share));
   }
-  if (divided && boost::filesystem::path(db).lexically_normal() ==
-                     boost::filesystem::path(options.test_db).lexically_normal()) {
+  const auto place = [](const std::string& path) {
+    return boost::filesystem::absolute(path).lexically_normal();
+  };
+  if (divided && place(db) == place(options.test_db)) {
     throw UsageError(fmt::format("--test_db is {}, as the other data base", options.test_db));
   }
   StopOnSignal signals;

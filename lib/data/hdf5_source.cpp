@@ -22,6 +22,7 @@ namespace {
 
 constexpr std::int64_t kBlockBytes = std::int64_t{2} << 20;  ///< read at once
 constexpr std::int64_t kBlocksTogether = RowOrder::kBlocksTogether;
+constexpr std::size_t kRetired = 4;  ///< blocks kept to be used again
 constexpr std::int64_t kShuffledBytes = kBlockBytes * kBlocksTogether;  ///< of a file in one block
 constexpr std::int64_t kMostBlockBytes = std::int64_t{64} << 20;        ///< for chunks of many rows
 
@@ -221,16 +222,36 @@ class Hdf5Source final : public BatchSource {
       std::rotate(blocks_.begin(), found, found + 1);
       return blocks_.front();
     }
-    auto block = std::make_shared<Block>();
+    const std::shared_ptr<Block> block = spare_block();
     block->first = first;
     block->count = std::min(block_rows_, opened_.front().rows() - first);
     for (std::size_t top = 0; top < tops_.size(); ++top) {
-      block->tops.emplace_back(static_cast<std::size_t>(block->count * row_shapes_[top].count()));
-      opened_[top].read(first, block->count, block->tops.back().data());
+      std::vector<float>& values = block->tops[top];
+      values.resize(static_cast<std::size_t>(block->count * row_shapes_[top].count()));
+      opened_[top].read(first, block->count, values.data());
     }
     blocks_.insert(blocks_.begin(), block);
     const auto kept = static_cast<std::size_t>(shuffle_ ? kBlocksTogether : 1);
-    if (blocks_.size() > kept) blocks_.pop_back();
+    if (blocks_.size() > kept) {
+      retired_.push_back(std::move(blocks_.back()));
+      blocks_.pop_back();
+      if (retired_.size() > kRetired) retired_.erase(retired_.begin());
+    }
+    return block;
+  }
+
+  /// Memory that no record uses any more, if there is some: new memory costs as much as reading.
+  /// (Only fetch() makes and drops uses of a block.)
+  std::shared_ptr<Block> spare_block() {
+    const auto unused = std::find_if(retired_.begin(), retired_.end(),
+                                     [](const auto& block) { return block.use_count() == 1; });
+    if (unused == retired_.end()) {
+      auto block = std::make_shared<Block>();
+      block->tops.resize(tops_.size());
+      return block;
+    }
+    std::shared_ptr<Block> block = std::move(*unused);
+    retired_.erase(unused);
     return block;
   }
 
@@ -255,7 +276,8 @@ class Hdf5Source final : public BatchSource {
   std::vector<Hdf5Rows> opened_;  ///< by top
   std::optional<RowOrder> order_;
   std::int64_t block_rows_ = 1;
-  std::vector<std::shared_ptr<const Block>> blocks_;
+  std::vector<std::shared_ptr<Block>> blocks_;   ///< in use last comes first
+  std::vector<std::shared_ptr<Block>> retired_;  ///< perhaps still in use by records
 };
 
 }  // namespace
